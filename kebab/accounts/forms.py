@@ -67,7 +67,7 @@ class ChangePasswordForm(NewPasswordForm):
         """Check the current password; a wrong one counts as a failed sign-in. Raises RateLimited."""
         password: str = self.cleaned_data["old_password"]
         if authenticate_by_password(self._request, self.user.email, password) is None:
-            raise ValidationError("This is not your password.")
+            raise ValidationError(_("This is not your current password."))
         return password
 
 

@@ -4,13 +4,16 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import EmailMessage
 from django.db import connection
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import translation
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.utils.translation import gettext as _
 
 from kebab.people.models import User
 
@@ -59,5 +62,6 @@ def _mail_executor() -> ThreadPoolExecutor:
 def _create_message(user: User, site: str) -> EmailMessage:
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     link = reverse("password-reset-link", args=[uid, default_token_generator.make_token(user)])
-    text = render_to_string("accounts/reset_mail.txt", {"user": user, "link": f"{site}{link}"})
-    return EmailMessage("Set a new password for Kebab", text, to=[user.email])
+    with translation.override(user.language or settings.LANGUAGE_CODE):
+        text = render_to_string("accounts/reset_mail.txt", {"user": user, "link": f"{site}{link}"})
+        return EmailMessage(_("Set a new password for Kebab"), text, to=[user.email])

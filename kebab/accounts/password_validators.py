@@ -5,6 +5,7 @@ from typing import Final
 
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 #: A bound for the cost of hashing and checking a password.
 MAX_PASSWORD_CHARS: Final = 256
@@ -18,18 +19,17 @@ class DecoratedPasswordValidator(CommonPasswordValidator):
         """Check the password. Raises ValidationError."""
         if len(password) > MAX_PASSWORD_CHARS:
             raise ValidationError(
-                f"A password may have at most {MAX_PASSWORD_CHARS} characters.", code="password_too_long"
+                _("Use at most %(count)d characters.") % {"count": MAX_PASSWORD_CHARS},
+                code="password_too_long",
             )
         bare = _trim_to_letters(password.lower())
         repeated = _REPEATED.fullmatch(password.lower())
         if repeated is not None or not bare or bare in self.passwords:
-            raise ValidationError("This password is too common.", code="password_too_common")
+            raise ValidationError(_("This password is too common."), code="password_too_common")
 
     def get_help_text(self) -> str:
         """Return the rule in words for people."""
-        return (
-            "Your password can’t be a common one with digits or signs around it, or one said again and again."
-        )
+        return _("Avoid common passwords, also with digits or signs around them, and repetitions.")
 
 
 def _trim_to_letters(text: str) -> str:

@@ -35,7 +35,7 @@ class ProfilePage(Page):
         if not form.is_valid():
             return self._render(request, form, status=400)
         form.save()
-        messages.success(request, _("Your profile is saved."))
+        messages.success(request, _("Profile saved"))
         return redirect("profile")
 
     def _render(self, request: HttpRequest, form: ProfileForm, *, status: int = 200) -> HttpResponse:
@@ -70,7 +70,7 @@ class SetTheme(Page):
 
 
 class EndOtherSessions(Page):
-    """Signs the person out on their other devices."""
+    """Logs the person out on their other devices."""
 
     http_method_names = ("post",)
 
@@ -79,7 +79,7 @@ class EndOtherSessions(Page):
         ended = end_sessions(person_of(request), except_key=request.session.session_key)
         messages.success(
             request,
-            ngettext("Signed out on %(count)d other device.", "Signed out on %(count)d other devices.", ended)
+            ngettext("Logged out on %(count)d other device.", "Logged out on %(count)d other devices.", ended)
             % {"count": ended},
         )
         return redirect("profile")

@@ -16,7 +16,9 @@ from kebab.accounts.views import (
     SignIn,
     SignOut,
 )
+from kebab.people.invitations.mail import mail_is_delivered
 
+_MAIL = {"is_mailed": mail_is_delivered}
 _RESET_LINK = OpenLink.as_view(cookie=RESET_COOKIE, page="password-reset-form")
 _INVITATION_LINK = OpenLink.as_view(cookie=INVITATION_COOKIE, page="invitation")
 
@@ -29,8 +31,8 @@ urlpatterns = [
     path("profile/theme", SetTheme.as_view(), name="profile-theme"),
     path("profile/sessions", EndOtherSessions.as_view(), name="profile-sessions"),
     path("password/change", ChangePassword.as_view(), name="password-change"),
-    path("password/reset", RequestReset.as_view(), name="password-reset"),
-    path("password/reset/asked", ResetRequested.as_view(), name="password-reset-asked"),
+    path("password/reset", RequestReset.as_view(extra_context=_MAIL), name="password-reset"),
+    path("password/reset/asked", ResetRequested.as_view(extra_context=_MAIL), name="password-reset-asked"),
     path("password/reset/form", SetPassword.as_view(), name="password-reset-form"),
     path("password/reset/<slug:uid>/<slug:token>", _RESET_LINK, name="password-reset-link"),
     path("invitations/<slug:secret>", _INVITATION_LINK, name="invitation-link"),

@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -65,7 +66,7 @@ class SignOut(View):
     def post(self, request: HttpRequest) -> HttpResponse:
         """End the session and redirect to the login page."""
         sign_out(request)
-        messages.info(request, "You have signed out.")
+        messages.info(request, _("You are logged out"))
         return redirect("login")
 
 
@@ -119,7 +120,7 @@ class SetPassword(View):
             form.save()
             user.prove_email()  # the link was mailed to it
             audit.record_password_change(user, by="reset")
-        messages.info(request, "Your new password is set. Log in with it.")
+        messages.info(request, _("Password set. Log in with it."))
         return forget_link(redirect("login"), RESET_COOKIE, "password-reset-form")
 
     def _render_form(self, request: HttpRequest, form: NewPasswordForm) -> HttpResponse:
@@ -150,10 +151,7 @@ class ChangePassword(LoginRequiredMixin, FormView):  # type: ignore[type-arg]  #
             user = form.save()
             update_session_auth_hash(self.request, user)
             audit.record_password_change(user, by="themselves")
-        messages.info(
-            self.request,
-            "Your password is changed. Here you stay logged in; elsewhere you have to log in with it.",
-        )
+        messages.info(self.request, _("Password changed. You are logged out on other devices."))
         return redirect(self.get_success_url())
 
 

@@ -23,7 +23,7 @@ from kebab.http.api.problems import problem_of
 from kebab.observability.metrics.refusals import count_problem
 from kebab.pages.tabs import tabs_of
 from kebab.people.access.caller import Access, access_of_request, readable_memberships
-from kebab.people.models import Role, Workspace
+from kebab.people.models import Membership, Role, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 logger = logging.getLogger(__name__)
@@ -121,7 +121,17 @@ class WorkspacePage(Page):
         """Render the error page of `problem`, in the workspace's frame once membership is checked."""
         if self.workspace is None:
             return super().render_problem(request, problem)
-        return apply_problem(self.render(request, "pages/problem.html", problem=problem), problem)
+        page = self.render(request, "pages/problem.html", problem=problem, **self._find_help(problem))
+        return apply_problem(page, problem)
+
+    def _find_help(self, problem: Problem) -> dict[str, Any]:
+        """Return the role that the page requires and names of owners, if the person has a lower one."""
+        role = self.access.role
+        if problem.status != 403 or role is None or role.level >= self.need.role.level:
+            return {}
+        owners = Membership.objects.filter(workspace=self.workspace, role=Role.OWNER, user__is_active=True)
+        named = [str(row.user.display_name or row.user.email) for row in owners.select_related("user")[:3]]
+        return {"missing_role": self.need.role, "owners": named}
 
     def _admit(self, request: HttpRequest, slug: str) -> Workspace:
         access = access_of_request(request, slug)

@@ -3,27 +3,34 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import nlargest
 
 from django import forms
 from django.contrib import messages
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
 
 from kebab.http.api.errors import NotFound, Problem
 from kebab.http.api.pagination import KeysetPage
 from kebab.pages.page import Page, apply_problem
+from kebab.pages.tabs import TabLink, tabs_of
 from kebab.people.access.caller import Access, Caller, caller_of, member_access, readable_memberships
 from kebab.people.pages.form_page import add_problem_to_form
 from kebab.people.workspaces import MAX_NAME_CHARS, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.access.querysets import visible_documents, visible_sources
+from search.models import Document
 
 #: Workspaces per page; each takes a count of its own.
 CARDS = 24
 #: Documents of a workspace are counted up to this number.
 COUNT_LIMIT = 10_000
+#: Recent documents of all workspaces on the page.
+RECENT = 6
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -36,25 +43,29 @@ class Card:
     document_count: int
     has_more: bool
     last_indexed: datetime | None
+    #: The pages on which something needs attention, with how much.
+    attention: Sequence[TabLink]
+    #: The newest documents that the member may read, RECENT at most.
+    recent: Sequence[Document]
 
 
 class NewWorkspaceForm(forms.Form):
     """The name and slug of a new workspace; `create_workspace` validates them."""
 
-    name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=_PLAIN)
+    name = forms.CharField(label=_("Name"), max_length=MAX_NAME_CHARS, widget=_PLAIN)
     slug = forms.CharField(
-        label="Short name in addresses",
+        label=_("URL name"),
         max_length=63,
         required=False,
         widget=_PLAIN,
-        help_text="Lower-case letters, digits and hyphens; made of the name when left empty.",
+        help_text=_("Lower-case letters, digits and hyphens. Leave empty to derive it from the name."),
     )
 
     def clean_slug(self) -> str:
         """Return the slug, derived from the name if empty. Raises ValidationError if none can be derived."""
         slug: str = self.cleaned_data["slug"] or slugify(self.cleaned_data.get("name", ""))[:63].strip("-")
         if not slug:
-            raise forms.ValidationError("Give a short name: none can be made of the name.")
+            raise forms.ValidationError(_("Enter a URL name: none can be derived from the name."))
         return slug
 
 
@@ -76,7 +87,7 @@ class WorkspacesPage(Page):
         caller = self._caller(request)
         with acting_everywhere():
             workspace = create_workspace(caller, **form.cleaned_data, owner=caller.user)
-        messages.success(request, f"{workspace.name} is made, and you own it.")
+        messages.success(request, _("Workspace created"))
         return redirect("search", workspace.slug)
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
@@ -89,7 +100,14 @@ class WorkspacesPage(Page):
     def page(self, request: HttpRequest, cards: list[Card], *, status: int = 200) -> HttpResponse:
         """Return the page with these workspaces."""
         form = NewWorkspaceForm() if self.form is None else self.form
-        context = {"place": "workspaces", "cards": cards, "form": form, "next_cursor": self.next_cursor}
+        recent = [(document, card.access.workspace) for card in cards for document in card.recent]
+        context = {
+            "place": "workspaces",
+            "cards": cards,
+            "recent": nlargest(RECENT, recent, key=lambda pair: pair[0].dated_at),
+            "form": form,
+            "next_cursor": self.next_cursor,
+        }
         return render(request, "search/home.html", context, status=status)
 
     def _build_cards(self, request: HttpRequest) -> list[Card]:
@@ -126,7 +144,12 @@ class HomePage(WorkspacesPage):
 
 def _build_card(access: Access) -> Card:
     with acting_in(access.workspace.pk):
-        found = visible_documents(access.workspace, access.reader).order_by()[: COUNT_LIMIT + 1].count()
+        documents = visible_documents(access.workspace, access.reader).order_by()
+        found = documents[: COUNT_LIMIT + 1].count()
+        # In the order of an index; dates to come, which documents may state, aren't news.
+        newest = documents.filter(dated_at__lte=timezone.now()).order_by("-dated_at", "-id")[:RECENT]
+        recent = list(newest.only("doc_id", "title", "path", "dated_at"))
+        attention = [tab for group in tabs_of(access, "") for tab in group.tabs if tab.badge]
         sources = visible_sources(access.workspace, access.reader).order_by()
         last_indexed = sources.aggregate(last=Max("last_indexed_at"))["last"]
     return Card(
@@ -134,4 +157,6 @@ def _build_card(access: Access) -> Card:
         document_count=min(found, COUNT_LIMIT),
         has_more=found > COUNT_LIMIT,
         last_indexed=last_indexed,
+        attention=attention,
+        recent=recent,
     )

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterator
 
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
 from kebab.people.workspace_settings.registry import Preference
 from kebab.people.workspace_settings.validators import boolean, integer_between, number_between, one_of
 from search.embedders.configured import allowed_embedders
@@ -15,14 +19,14 @@ from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusi
 
 SCORE_GATE = 0.05
 _MAX_DAYS = 36_500
-_FUSIONS = {Fusion.CONVEX: "by scores (convex)", Fusion.RRF: "by ranks (rrf)"}
+_FUSIONS = {Fusion.CONVEX: _("By scores (convex)"), Fusion.RRF: _("By ranks (RRF)")}
 
 
 def _embedder_choices() -> Iterator[tuple[str, str]]:
     return ((name, name) for name in allowed_embedders())
 
 
-def _fusion_choices() -> Iterator[tuple[str, str]]:
+def _fusion_choices() -> Iterator[tuple[str, Promise]]:
     return ((fusion.value, label) for fusion, label in _FUSIONS.items())
 
 
@@ -32,45 +36,51 @@ PREFERENCES = (
         name="default_k",
         default=DEFAULT_K,
         validate=integer_between(1, MAX_K),
-        label="Hits a search gives",
-        about=f"Where it doesn’t say how many: 1 to {MAX_K}.",
+        label=_("Results per page"),
+        about=format_lazy(_("1 to {most}."), most=MAX_K),
+        section="general",
     ),
     Preference(
         name="snippet_chars",
         default=DEFAULT_SNIPPET_CHARS,
         validate=integer_between(1, 10_000),
-        label="Length of a snippet",
-        about="In characters: 1 to 10000.",
+        label=_("Length of excerpts"),
+        about=_("Characters of text shown with a result: 1 to 10000."),
+        section="general",
     ),
     Preference(
         name="stale_after_days",
         default=STALE_AFTER_DAYS,
         validate=integer_between(0, _MAX_DAYS),
-        label="Days until a hit counts as old",
-        about="0 to 36500, since it was indexed last; 0 never says so.",
+        label=_("Mark as outdated after (days)"),
+        about=_("Days since a document was last indexed: 0 to 36500. 0 marks none."),
+        section="general",
     ),
     Preference(
         name="answers_kept_days",
         default=0,
         validate=integer_between(0, _MAX_DAYS),
-        label="Days that answers are kept",
-        about="With what they quote, for review: 0 to 36500; 0 keeps them until somebody deletes them.",
+        label=_("Keep answers (days)"),
+        about=_("0 to 36500. 0 keeps them until somebody deletes them."),
+        section="retention",
     ),
     Preference(
         name="embedder",
         default=None,
         validate=one_of(lambda: tuple(allowed_embedders())),
-        label="Embedding model",
-        about="Makes the first vectors; those that are there change by kebab reembed."
-        " With none, words alone are searched.",
+        label=_("Embedding model"),
+        about=_(
+            "Applies to the first documents; run kebab reembed to change it later. Without a model only words"
+            " are searched."
+        ),
         choices=_embedder_choices,
     ),
     Preference(
         name="fusion",
         default=Fusion.CONVEX.value,
         validate=one_of(lambda: tuple(Fusion)),
-        label="How words and meaning are joined",
-        about="Decides the order of hits.",
+        label=_("Ranking method"),
+        about=_("Joins matches of words and of meaning."),
         choices=_fusion_choices,
         ranks=True,
     ),
@@ -78,54 +88,55 @@ PREFERENCES = (
         name="vector_share",
         default=VECTOR_SHARE,
         validate=number_between(0, 1),
-        label="Weight of meaning",
-        about="0 to 1 of the score, when joined by scores; words have the rest.",
+        label=_("Weight of meaning"),
+        about=_("0 to 1, when ranking by scores. Words have the rest."),
         ranks=True,
     ),
     Preference(
         name="rrf_k",
         default=RRF_K,
         validate=integer_between(1, 10_000),
-        label="Constant of joining by ranks",
-        about="1 to 10000; higher levels the ranks.",
+        label=_("RRF constant"),
+        about=_("1 to 10000, when ranking by ranks. Higher values level the ranks."),
         ranks=True,
     ),
     Preference(
         name="breadcrumb_weight",
         default=BREADCRUMB_WEIGHT,
         validate=number_between(0, 100),
-        label="Weight of title and headings",
-        about="0 to 100, beside 1 for a word of the text.",
+        label=_("Weight of titles and headings"),
+        about=_("0 to 100. A word in the text counts 1."),
         ranks=True,
     ),
     Preference(
         name="pre_rerank_max_per_file",
         default=PRE_RERANK_MAX_PER_FILE,
         validate=integer_between(0, MAX_K),
-        label="Most hits of one document",
-        about=f"Before they are read again by the reranker: 0 to {MAX_K}; 0 sets no limit.",
+        label=_("Hits per document before reranking"),
+        about=format_lazy(_("0 to {most}. 0 sets no limit."), most=MAX_K),
         ranks=True,
     ),
     Preference(
         name="score_gate",
         default=SCORE_GATE,
         validate=number_between(0, 1),
-        label="Least score for an answer",
-        about="0 to 1; below it a question is refused instead of answered.",
+        label=_("Lowest score for an answer"),
+        about=_("0 to 1. A question with lower scores is not answered."),
         ranks=True,
     ),
     Preference(
         name=STEMMING,
         default=True,
         validate=boolean,
-        label="Find words by their stems",
-        about="No finds words only as they are written. The index is built anew.",
+        label=_("Match word forms"),
+        about=_("Without it words match only as written. A change rebuilds the index."),
     ),
     Preference(
         name=QUERY_DAYS,
         default=90,
         validate=integer_between(0, _MAX_DAYS),
-        label="Keep what is asked, in days",
-        about="Which queries the workspace is asked, for its insight. 0 keeps none.",
+        label=_("Keep searches (days)"),
+        about=_("For Insight, without the names of people: 0 to 36500. 0 keeps none."),
+        section="retention",
     ),
 )

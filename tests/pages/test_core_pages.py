@@ -37,7 +37,7 @@ _PAGES = {
     "ask": ("/w/quay/ask", "main textarea[name=question]"),
     "upload": ("/w/quay/upload", "main form.upload [type=file]"),
     "activity": ("/w/quay/activity", "main .activity a"),
-    "people": ("/w/quay/people", "main form [name=email]"),
+    "people": ("/w/quay/people", "main form.role select"),
     "settings": ("/w/quay/settings", "main form [name=slug]"),
     "admin": ("/admin/", "#content a[href='/admin/ingest/job/']"),
 }

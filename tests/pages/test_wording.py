@@ -35,6 +35,9 @@ _PAGES = {
     "groups": "/w/quay/groups",
     "tokens": "/w/quay/tokens",
     "settings": "/w/quay/settings",
+    "search tuning": "/w/quay/settings/search",
+    "retention": "/w/quay/settings/retention",
+    "danger zone": "/w/quay/settings/delete",
     "audit": "/w/quay/audit?actor=nobody",
     "bookmarks": "/w/quay/bookmarks",
     "profile": "/profile",
@@ -106,7 +109,7 @@ def test_wording_of_the_pages(owner):
     pages["weak password"] = inside.post("/password/change", weak)
     pages["question that can't be asked"] = inside.post("/w/quay/ask", {"question": ""})
     pages["refusal of a question"] = inside.post("/w/quay/ask", {"question": "Is it high tide?"}, follow=True)
-    pages["changed setting"] = inside.post("/w/quay/settings/values", {"default_k": "25"}, follow=True)
+    pages["changed setting"] = inside.post("/w/quay/settings/search", {"rrf_k": "25"}, follow=True)
     texts = "\n\n".join(texts_of(name, response) for name, response in pages.items()) + "\n"
     if os.environ.get("KEBAB_WRITE_SNAPSHOTS") == "1":
         SNAPSHOT.write_text(texts)

@@ -1,5 +1,8 @@
 """The chunk size of a workspace, from its settings."""
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import Preference, preference
@@ -11,9 +14,12 @@ CHUNK_SIZE = Preference(
     name=CHUNK_TOKENS,
     default=MAX_TOKENS,
     validate=integer_between(LEAST_TOKENS, MAX_TOKENS),
-    label="Size of chunks",
-    about=f"The most tokens a chunk has, its headings included: {LEAST_TOKENS} to {MAX_TOKENS}. Everything is"
-    " cut and indexed anew, in the background.",
+    label=_("Chunk size"),
+    about=format_lazy(
+        _("Tokens, including headings: {least} to {most}. All documents are split and indexed again."),
+        least=LEAST_TOKENS,
+        most=MAX_TOKENS,
+    ),
 )
 
 

@@ -9,6 +9,7 @@ from smtplib import SMTPException
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from kebab.people.access.caller import Access
 from kebab.people.invitations.lifecycle import invite
@@ -73,7 +74,7 @@ def send_invitation(invitation: Invitation, link: str) -> bool:
     facts = {
         "workspace": " ".join(invitation.workspace.name.split()),  # a header has no line breaks
         "invited_by": _inviter_name(invitation.invited_by),
-        "role": invitation.role,
+        "role": invitation.get_role_display(),
         "expires_at": invitation.expires_at,
         "link": link,
     }
@@ -88,4 +89,4 @@ def send_invitation(invitation: Invitation, link: str) -> bool:
 
 
 def _inviter_name(invited_by: str) -> str:
-    return "An operator" if invited_by.startswith(OPERATOR_PREFIX) else invited_by
+    return _("An operator") if invited_by.startswith(OPERATOR_PREFIX) else invited_by

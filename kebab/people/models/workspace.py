@@ -5,6 +5,7 @@ import uuid
 
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 _SLUG_PATTERN = r"\A[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z"
 SLUG = RegexValidator(
@@ -22,10 +23,10 @@ def is_slug(text: str) -> bool:
 class Role(models.TextChoices):
     """The role of a member; each includes the rights of the lower ones."""
 
-    OWNER = "owner"
-    ADMIN = "admin"
-    EDITOR = "editor"
-    VIEWER = "viewer"
+    OWNER = "owner", _("Owner")
+    ADMIN = "admin", _("Admin")
+    EDITOR = "editor", _("Editor")
+    VIEWER = "viewer", _("Viewer")
 
     @property
     def level(self) -> int:

@@ -1,37 +1,70 @@
-"""The audit log of a workspace as a page."""
+"""The audit log of a workspace as a page and as a CSV file."""
 
+import csv
 import json
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from datetime import date, datetime, time, timedelta
+from io import StringIO
 from typing import Any, ClassVar
 
+from asgiref.sync import sync_to_async
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase, StreamingHttpResponse
+from django.utils.timezone import get_current_timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from kebab.http.api.errors import InvalidRequest
+from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.audit import events_of
 from kebab.people.models import AuditEvent, Workspace
+from kebab.tenancy.current_workspace import acting_in_step
 
-_MAX_DETAIL_CHARS = 2_000
-_PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
+#: Event types and people of this many newest events are offered.
+_RECENT = 5_000
+#: The most events in a CSV file, newest first.
+CSV_ROWS = 50_000
+_CSV_BATCH = 1_000
+_NEWEST_FIRST = ("-at", "id")
+_COLUMNS = ("at", "actor", "action", "subject", "address", "detail")
+# Spreadsheets run a cell that begins with one of these as a formula.
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
-    """An audit event with its detail as truncated JSON."""
-
-    event: AuditEvent
-    detail: str
+_DATE = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
 class AuditForm(forms.Form):
-    """Filters of the audit log; an empty one matches all events."""
+    """Filters of the audit log, offered as far as recent events have them; an empty one matches all."""
 
-    action = forms.CharField(
-        label="What (member.added, or all of member.)", max_length=64, required=False, widget=_PLAIN
-    )
-    actor = forms.CharField(label="By whom (the address)", max_length=320, required=False, widget=_PLAIN)
+    action = forms.ChoiceField(label=_("Event type"), required=False)
+    actor = forms.ChoiceField(label=_("Person"), required=False)
+    since = forms.DateField(label=_("From"), required=False, widget=_DATE)
+    until = forms.DateField(label=_("To"), required=False, widget=_DATE)
+
+    def __init__(self, workspace: Workspace, given: Any) -> None:
+        super().__init__(given)
+        recent = list(events_of(workspace).order_by(*_NEWEST_FIRST).values_list("action", "actor")[:_RECENT])
+        subjects = {f"{action.partition('.')[0]}." for action, _actor in recent}
+        self._offer("action", subjects | {action for action, _actor in recent}, given, most_chars=64)
+        self._offer("actor", {actor for _action, actor in recent}, given, most_chars=320)
+
+    def _offer(self, name: str, found: set[str], given: Any, *, most_chars: int) -> None:
+        """Offer the values that were found, and one from an address that is not too long."""
+        asked = {value for value in (given.get(name, ""),) if 0 < len(value) <= most_chars}
+        field: Any = self.fields[name]
+        field.choices = [("", _("All")), *((value, value) for value in sorted(found | asked))]
+
+    def filters(self) -> dict[str, Any]:
+        """Return the filters for `events_of`; days are those of the reader's time zone."""
+        given = {name: self.cleaned_data.get(name) or None for name in self.fields}
+        last = given["until"]
+        until = None if last is None or last == date.max else last + timedelta(days=1)
+        return {**given, "since": _midnight(given["since"]), "until": _midnight(until)}
 
 
 class AuditPage(WorkspacePage):
@@ -40,18 +73,61 @@ class AuditPage(WorkspacePage):
     need: ClassVar[Need] = ADMINS
     tab: ClassVar[str] = "settings"
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponseBase:
         """Return the page. Raises InvalidCursor."""
-        form = AuditForm(request.GET)
+        form = AuditForm(workspace, request.GET)
         is_valid = form.is_valid()
-        filters: dict[str, Any] = {name: value or None for name, value in form.cleaned_data.items()}
-        listed = list_page(self, request, events_of(workspace, **filters), ordering=("-at", "id"))
-        events = [EventRow(event=event, detail=_detail(event)) for event in listed.rows]
-        response = self.render(request, "people/pages/audit.html", form=form, list=listed, events=events)
+        listed = list_page(self, request, events_of(workspace, **form.filters()), ordering=_NEWEST_FIRST)
+        response = self.render(request, "people/pages/audit.html", form=form, section="audit", list=listed)
         response.status_code = 200 if is_valid else 400
         return response
 
 
-def _detail(event: AuditEvent) -> str:
-    text = json.dumps(event.detail, ensure_ascii=False, indent=1) if event.detail else ""
-    return text if len(text) <= _MAX_DETAIL_CHARS else f"{text[:_MAX_DETAIL_CHARS]}…"
+class AuditDownload(AuditPage):
+    """The same events as a CSV file, the newest CSV_ROWS of them."""
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponseBase:
+        """Return the file, which is streamed. Raises InvalidRequest."""
+        form = AuditForm(workspace, request.GET)
+        if not form.is_valid():
+            raise InvalidRequest(gettext("Choose an event type, a person and dates that the page offers."))
+        return StreamingHttpResponse(
+            _csv_lines(workspace, events_of(workspace, **form.filters())),
+            content_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{workspace.slug}-audit.csv"'},
+        )
+
+
+async def _csv_lines(workspace: Workspace, events: "QuerySet[AuditEvent]") -> AsyncIterator[str]:
+    cursor: str | None = None
+    yield _csv([_COLUMNS])
+    for _number in range(CSV_ROWS // _CSV_BATCH):
+        rows, cursor = await sync_to_async(_fetch)(workspace, events, cursor)
+        yield _csv([[_cell(event, name) for name in _COLUMNS] for event in rows])
+        if cursor is None:
+            return
+
+
+def _fetch(workspace: Workspace, events: "QuerySet[AuditEvent]", cursor: str | None) -> Any:
+    """Return the next batch and its cursor, read in the workspace: the request has ended by then."""
+    page = KeysetPage.after_cursor(cursor, ordering=_NEWEST_FIRST, limit=_CSV_BATCH, salt="kebab.audit.csv")
+    with acting_in_step(workspace.pk):
+        return page.fetch(events)
+
+
+def _csv(rows: Any) -> str:
+    text = StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def _cell(event: AuditEvent, name: str) -> str:
+    value = getattr(event, name)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    text = json.dumps(value, ensure_ascii=False) if name == "detail" else str(value or "")
+    return f"'{text}" if text.startswith(_FORMULA_SIGNS) else text
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return None if day is None else datetime.combine(day, time.min, get_current_timezone())

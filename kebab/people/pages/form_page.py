@@ -53,11 +53,10 @@ class PeopleAction(PostAction):
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Render the error page with a link back."""
-        if self.workspace is None:
+        if self.workspace is None or problem.status == 403:
             return super().render_problem(request, problem)
         back = reverse(self.tab, args=[self.workspace.slug])
-        page = self.render(request, "people/pages/refused.html", problem=problem, back=back)
-        return apply_problem(page, problem)
+        return apply_problem(self.render(request, "pages/problem.html", problem=problem, back=back), problem)
 
 
 def add_problem_to_form(form: forms.Form, problem: Problem) -> None:

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS, MAX_NAME_CHARS
@@ -12,10 +13,10 @@ from kebab.people.models import Group, Role, Workspace
 #: The most groups offered in a form.
 OFFERED_GROUPS = 200
 _ROLES = {
-    Role.VIEWER: "Viewer: search, read and ask",
-    Role.EDITOR: "Editor: also add and change sources and documents",
-    Role.ADMIN: "Admin: also people, tokens and settings",
-    Role.OWNER: "Owner: also delete the workspace",
+    Role.VIEWER: _("Viewer: search, read and ask"),
+    Role.EDITOR: _("Editor: also manage sources and documents"),
+    Role.ADMIN: _("Admin: also manage people, tokens and settings"),
+    Role.OWNER: _("Owner: also delete the workspace"),
 }
 
 
@@ -32,7 +33,7 @@ class GroupsField(forms.MultipleChoiceField):
         """Return the ids without duplicates. Raises ValidationError for invalid ids, and for too many."""
         given = sorted(set(super().clean(value)))
         if len(given) > self._most:
-            raise forms.ValidationError(f"Choose at most {self._most} groups.")
+            raise forms.ValidationError(_("Choose at most %(count)d groups.") % {"count": self._most})
         return [uuid.UUID(each) for each in given]
 
     def valid_value(self, value: str) -> bool:
@@ -56,25 +57,30 @@ def group_names_by_id(workspace: Workspace, group_ids: set[uuid.UUID]) -> dict[u
     return dict(Group.objects.filter(workspace=workspace, pk__in=group_ids).values_list("pk", "name"))
 
 
+def roles_for(access: Access) -> list[Role]:
+    """Return the roles that the caller may grant, the lowest first."""
+    level = 0 if access.role is None else access.role.level
+    return [role for role in _ROLES if role.level <= level]
+
+
 class RoleForm(forms.Form):
     """A role, out of those that the caller may grant."""
 
-    role = forms.TypedChoiceField(label="Role", coerce=Role)
+    role = forms.TypedChoiceField(label=_("Role"), coerce=Role)
 
     def __init__(self, access: Access, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        level = 0 if access.role is None else access.role.level
         roles: Any = self.fields["role"]
-        roles.choices = [(role.value, words) for role, words in _ROLES.items() if role.level <= level]
+        roles.choices = [(role.value, _ROLES[role]) for role in roles_for(access)]
 
 
 class InvitationForm(RoleForm):
     """An invitation: address, role and groups."""
 
     email = forms.EmailField(
-        label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
+        label=_("Email"), max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
     )
-    groups = GroupsField(label="Groups", help_text="They read what is restricted to these.")
+    groups = GroupsField(label=_("Groups"), help_text=_("They read sources restricted to these groups."))
     field_order = ("email", "role", "groups")
 
     def __init__(self, access: Access, *args: Any, **options: Any) -> None:
@@ -86,7 +92,7 @@ class InvitationForm(RoleForm):
 class MemberGroupsForm(forms.Form):
     """A member's groups, and the groups that the form offered; it doesn't change others."""
 
-    groups = GroupsField(label="In which ones", most=OFFERED_GROUPS)
+    groups = GroupsField(label=_("Member of"), most=OFFERED_GROUPS)
     offered = GroupsField(widget=forms.MultipleHiddenInput, most=OFFERED_GROUPS)
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
@@ -100,15 +106,15 @@ class GroupForm(forms.Form):
     """A group's name."""
 
     name = forms.CharField(
-        label="Name", max_length=MAX_NAME_CHARS, widget=forms.TextInput(attrs={"autocomplete": "off"})
+        label=_("Name"), max_length=MAX_NAME_CHARS, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
 
 
 class AdditionForm(forms.Form):
-    """The address of a member to add to a group."""
+    """The address of a member to add to a group, offered by the page's list `candidates`."""
 
     email = forms.EmailField(
-        label="E-mail address of a member",
+        label=_("Member"),
         max_length=254,
-        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+        widget=forms.EmailInput(attrs={"autocomplete": "off", "list": "candidates"}),
     )

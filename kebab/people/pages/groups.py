@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kebab.pages.pagination import list_page
 from kebab.people.groups import (
-    GroupSize,
     add_to_group,
     create_group,
     delete_group,
@@ -19,13 +19,15 @@ from kebab.people.groups import (
     rename_group,
 )
 from kebab.people.members import members_of
-from kebab.people.models import Workspace
+from kebab.people.models import Membership, Workspace
 from kebab.people.models.user import normalize_email
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.people.pages.forms import AdditionForm, GroupForm
 
 #: The most tokens listed on a group's page.
 SHOWN_TOKENS = 50
+#: The most members offered to add; others can be typed.
+OFFERED_MEMBERS = 500
 
 
 class GroupsPage(FormPage):
@@ -37,7 +39,7 @@ class GroupsPage(FormPage):
         if not form.is_valid():
             return self.render_invalid(request, form)
         group = create_group(self.access, form.cleaned_data["name"])
-        messages.success(request, f"The group {group.name} is made. Put members into it.")
+        messages.success(request, _("Group created. Add members below."))
         return redirect("group", workspace.slug, group.pk)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
@@ -63,8 +65,8 @@ class GroupPage(FormPage):
         self.form = form = GroupForm(request.POST)
         if not form.is_valid():
             return self.render_invalid(request, form)
-        group = rename_group(self.access, group_id, form.cleaned_data["name"])
-        messages.success(request, f"The group is called {group.name} now.")
+        rename_group(self.access, group_id, form.cleaned_data["name"])
+        messages.success(request, _("Group renamed"))
         return redirect("group", workspace.slug, group_id)
 
     def page(
@@ -74,6 +76,7 @@ class GroupPage(FormPage):
         workspace = self.access.workspace
         group = get_group(workspace, self.kwargs["group_id"])
         members = members_of(workspace).filter(groups__group=group)
+        others = Membership.objects.filter(workspace=workspace).exclude(groups__group=group).order_by("id")
         tokens = workspace.tokens.filter(groups__group=group).order_by("-created_at", "id")
         context |= {
             "size": group_sizes(workspace, [group])[0],
@@ -81,6 +84,7 @@ class GroupPage(FormPage):
             "addition": AdditionForm() if addition is None else addition,
             "list": list_page(self, request, members, ordering=("id",)),
             "tokens": tokens[:SHOWN_TOKENS],
+            "candidates": others.values_list("user__email", "user__display_name")[:OFFERED_MEMBERS],
         }
         return self.render(request, "people/pages/group.html", **context)
 
@@ -99,9 +103,9 @@ class GroupAddition(GroupPage):
             member = members_of(workspace).filter(user__email=email).first()
             if member is not None:
                 add_to_group(self.access, group_id, member.user_id)
-                messages.success(request, f"{email} is in the group.")
+                messages.success(request, _("%(email)s added") % {"email": email})
                 return redirect("group", workspace.slug, group_id)
-            form.add_error("email", "No member has this address; invite them first.")
+            form.add_error("email", _("No member has this address. Invite them first."))
         response = self.page(request, addition=form)
         response.status_code = 400
         return response
@@ -115,7 +119,7 @@ class GroupRemoval(PeopleAction):
     ) -> HttpResponse:
         """Remove the member. Raises NotFound for a missing group, or if they aren't in it."""
         remove_from_group(self.access, group_id, user_id)
-        messages.success(request, "The member is taken out of the group.")
+        messages.success(request, _("Member removed from the group"))
         return redirect("group", workspace.slug, group_id)
 
 
@@ -124,15 +128,6 @@ class GroupDeletion(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
         """Delete the group. Raises NotFound."""
-        messages.success(request, _deletion_message(delete_group(self.access, group_id)))
+        delete_group(self.access, group_id)
+        messages.success(request, _("Group deleted"))
         return redirect("groups", workspace.slug)
-
-
-def _deletion_message(size: GroupSize) -> str:
-    deleted = f"The group {size.group.name} is deleted."
-    if not size.source_count:
-        return deleted
-    return (
-        f"{deleted} What was restricted to it stays restricted: without another group only owners and admins"
-        " read it now."
-    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kebab.http.api.querysets import first_or_not_found
 from kebab.http.site_address import site_address
@@ -28,12 +29,15 @@ def announce_invitation(request: HttpRequest, sent: SentInvitation) -> None:
     """Add a message for the next page that somebody is invited, and whether the mail was sent."""
     email = sent.invitation.email
     if sent.is_mailed:
-        messages.success(request, f"An invitation is on its way to {email}.")
+        messages.success(request, _("Invitation sent to %(email)s") % {"email": email})
     else:
         messages.warning(
             request,
-            f"{email} is invited, but this server sends no mail. Whoever runs it finds the link among the"
-            " mails that were not sent, and can pass it on.",
+            _(
+                "%(email)s is invited, but this server sends no mail. Whoever runs it finds the link among"
+                " the mails that were not sent, and can pass it on."
+            )
+            % {"email": email},
         )
 
 
@@ -43,7 +47,7 @@ class InvitationWithdrawal(PeopleAction):
     def act(self, request: HttpRequest, workspace: Workspace, invitation_id: uuid.UUID) -> HttpResponse:
         """Withdraw it. Raises NotFound, Forbidden for one to a role above the caller's."""
         withdraw_invitation(self.access, invitation_id)
-        messages.success(request, "The invitation is withdrawn. Its link opens nothing any more.")
+        messages.success(request, _("Invitation withdrawn. Its link no longer works."))
         return redirect("people", workspace.slug)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kebab.http.api.permissions import Need
 from kebab.http.site_address import site_address
@@ -16,7 +17,7 @@ from kebab.people.invitations.mail import invite_by_mail
 from kebab.people.members import change_role, count_usable_tokens, get_member, members_of, remove_member
 from kebab.people.models import Membership, Role, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
-from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, group_names_by_id
+from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, group_names_by_id, roles_for
 from kebab.people.pages.invitations import announce_invitation, open_invitations
 
 
@@ -52,6 +53,7 @@ class PeoplePage(FormPage):
             "list": listed,
             "members": [_member_row(row, named) for row in listed.rows],
             "invitations": open_invitations(workspace),
+            "granted": {role.value: role.label for role in roles_for(self.access)},
         }
         return self.render(request, "people/pages/people.html", **context)
 
@@ -66,10 +68,11 @@ class PersonPage(FormPage):
         if not form.is_valid():
             return self.render_invalid(request, form)
         changed = change_role(self.access, user_id, form.cleaned_data["role"])
-        messages.success(request, f"{changed.user.email} is {changed.role} now.")
+        facts = {"email": changed.user.email, "role": changed.get_role_display()}
+        messages.success(request, _("%(email)s now has the role %(role)s") % facts)
         if self.access.user == changed.user:
             return redirect("home")  # with a lower role they may not see this page
-        return redirect("person", workspace.slug, user_id)
+        return redirect("people", workspace.slug)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
         """Render the member's page. Raises NotFound."""
@@ -91,12 +94,12 @@ class PersonGroups(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
         """Change the groups. Raises NotFound."""
-        member = get_member(workspace, user_id)
+        get_member(workspace, user_id)
         form = MemberGroupsForm(workspace, request.POST)
         if form.is_valid():
             chosen = form.cleaned_data
             set_groups(self.access, user_id, chosen["groups"], among=chosen["offered"])
-            messages.success(request, f"The groups of {member.user.email} are saved.")
+            messages.success(request, _("Groups saved"))
         else:
             messages.error(request, " ".join(str(error) for each in form.errors.values() for error in each))
         return redirect("person", workspace.slug, user_id)
@@ -109,12 +112,11 @@ class PersonRemoval(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
         """Remove the member. Raises NotFound, Forbidden, Conflict for the last owner."""
-        left = remove_member(self.access, user_id)
-        tokens_note = f" {left} of the tokens they made still work." if left else ""
+        remove_member(self.access, user_id)
         if self.access.user is not None and self.access.user.pk == user_id:
-            messages.success(request, f"You have left {workspace.name}.")
+            messages.success(request, _("You left %(name)s") % {"name": workspace.name})
             return redirect("home")
-        messages.success(request, f"The member is removed.{tokens_note}")
+        messages.success(request, _("Member removed"))
         return redirect("people", workspace.slug)
 
 

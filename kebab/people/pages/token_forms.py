@@ -3,16 +3,18 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.pages.forms import GroupsField, offered_groups
 from kebab.people.token_lifecycle import MAX_OVERLAP
 
 _SCOPES = {
-    TokenScope.SEARCH: "search: search, and read documents",
-    TokenScope.ASK: "ask: ask questions",
-    TokenScope.INGEST: "ingest: add, change and delete sources and documents",
-    TokenScope.MANAGE: "manage: change settings and the embedding model",
+    TokenScope.SEARCH: _("search: search and read documents"),
+    TokenScope.ASK: _("ask: ask questions"),
+    TokenScope.INGEST: _("ingest: manage sources and documents"),
+    TokenScope.MANAGE: _("manage: change settings and the embedding model"),
 }
 _MAX_MINUTES = int(MAX_OVERLAP.total_seconds() // 60)
 
@@ -21,32 +23,32 @@ class TokenForm(forms.Form):
     """A new token."""
 
     name = forms.CharField(
-        label="Name",
+        label=_("Name"),
         max_length=200,
         required=False,
-        help_text="Which tool it is for.",
+        help_text=_("The tool that uses it"),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label=_("Permissions"),
         choices=[(scope.value, words) for scope, words in _SCOPES.items()],
         initial=[TokenScope.SEARCH.value],
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one: a token without a scope may do nothing."},
+        error_messages={"required": _("Choose at least one permission.")},
     )
-    groups = GroupsField(label="Groups", help_text="It reads what is restricted to these, too.")
+    groups = GroupsField(label=_("Groups"), help_text=_("It reads sources restricted to these groups."))
     expires_in_days = forms.TypedChoiceField(
-        label="Expires",
+        label=_("Expires"),
         coerce=int,
         empty_value=None,
         required=False,
         initial="90",
         choices=[
-            ("7", "after 7 days"),
-            ("30", "after 30 days"),
-            ("90", "after 90 days"),
-            ("365", "after a year"),
-            ("", "never"),
+            ("7", _("after 7 days")),
+            ("30", _("after 30 days")),
+            ("90", _("after 90 days")),
+            ("365", _("after a year")),
+            ("", _("never")),
         ],
     )
 
@@ -60,9 +62,9 @@ class RotationForm(forms.Form):
     """The rotation of a token: how long the old one still works."""
 
     overlap_minutes = forms.IntegerField(
-        label="Minutes that the old one still works",
+        label=_("Minutes until the old token stops working"),
         min_value=0,
         max_value=_MAX_MINUTES,
         initial=60,
-        help_text=f"0 to {_MAX_MINUTES}; 0 ends it at once.",
+        help_text=format_lazy(_("0 to {most}. With 0 it stops at once."), most=_MAX_MINUTES),
     )

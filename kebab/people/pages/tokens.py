@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kebab.http.api.querysets import first_or_not_found
 from kebab.pages.pagination import list_page
@@ -85,7 +86,7 @@ class TokenRevocation(PeopleAction):
         """Revoke the token. Raises NotFound."""
         token = _get_token(workspace, token_id)
         revoke_token(self.access, token)
-        messages.success(request, f"The token kbb_{token.prefix} is revoked. It opens nothing any more.")
+        messages.success(request, _("Token revoked"))
         return redirect("tokens", workspace.slug)
 
 

@@ -3,11 +3,11 @@
 from django.urls import path
 
 from kebab.people.pages.access import PersonAccess, TokenAccess
-from kebab.people.pages.audit import AuditPage
+from kebab.people.pages.audit import AuditDownload, AuditPage
 from kebab.people.pages.groups import GroupAddition, GroupDeletion, GroupPage, GroupRemoval, GroupsPage
 from kebab.people.pages.invitations import InvitationRenewal, InvitationWithdrawal
 from kebab.people.pages.members import PeoplePage, PersonGroups, PersonPage, PersonRemoval
-from kebab.people.pages.settings import SettingsPage, SettingsUpdate, WorkspaceDeletion
+from kebab.people.pages.settings import SettingsPage, WorkspaceDeletion
 from kebab.people.pages.tokens import TokenPage, TokenRevocation, TokensPage
 
 _W = "w/<str:slug>"
@@ -34,7 +34,13 @@ urlpatterns = [
     path(f"{_PERSON}/access", PersonAccess.as_view(), name="person-access"),
     path(f"{_TOKEN}/access", TokenAccess.as_view(), name="token-access"),
     path(f"{_W}/settings", SettingsPage.as_view(), name="settings"),
-    path(f"{_W}/settings/values", SettingsUpdate.as_view(), name="settings-values"),
+    path(f"{_W}/settings/search", SettingsPage.as_view(section="search"), name="settings-search"),
+    path(
+        f"{_W}/settings/retention",
+        SettingsPage.as_view(section="retention"),
+        name="settings-retention",
+    ),
     path(f"{_W}/settings/delete", WorkspaceDeletion.as_view(), name="workspace-deletion"),
     path(f"{_W}/audit", AuditPage.as_view(), name="audit"),
+    path(f"{_W}/audit.csv", AuditDownload.as_view(), name="audit-csv"),
 ]

@@ -3,11 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
+
+from django.utils.functional import Promise
 
 from kebab import extension
 from kebab.extension import Extension
 from kebab.people.models import Workspace
+
+#: The pages of the settings.
+Section = Literal["general", "search", "retention"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +24,13 @@ class Preference:
     #: Returns the value to store. Raises ValueError with the problem and the remedy.
     validate: Callable[[Any], Any]
     #: Its label on the settings page.
-    label: str
+    label: "str | Promise"
     #: Its effect and the values it takes.
-    about: str
+    about: "str | Promise"
     #: Returns the possible values with their labels, if they are few.
-    choices: Callable[[], Iterable[tuple[str, str]]] | None = None
+    choices: "Callable[[], Iterable[tuple[str, str | Promise]]] | None" = None
+    #: The settings page that it is on.
+    section: Section = "search"
     #: Whether it affects ranking from the next query on, so that an evaluation may try other values.
     ranks: bool = False
 

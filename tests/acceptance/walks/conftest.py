@@ -54,9 +54,10 @@ def team(stack: Stack, source_root: Path, browser: Browser) -> Iterator[Team]:
 def _reach_first_hit(owner: Visitor) -> None:
     """Create a workspace and follow its pages until a search has a hit."""
     page = owner.page
+    page.get_by_text("New workspace").click()
     page.get_by_label("Name", exact=True).fill("Harbour office")
-    page.get_by_label("Short name in addresses").fill(SLUG)
-    owner.submit("Make it")
+    page.get_by_label("URL name").fill(SLUG)
+    owner.submit("Create")
     expect(page.get_by_text("Nothing has been indexed in this workspace yet.")).to_be_visible()
     owner.follow("Upload files")
     page.locator("#file").set_input_files([FILES / name for name in _FIRST_FILES])
@@ -69,12 +70,13 @@ def _reach_first_hit(owner: Visitor) -> None:
 def _join(owner: Visitor, newcomer: Visitor, role: str) -> None:
     """Invite a person, who opens the link, chooses a password and logs in."""
     owner.open("people")
-    owner.page.get_by_label("E-mail address").fill(newcomer.email)
-    owner.page.get_by_label("Role").select_option(role)
-    owner.submit("Invite")
+    owner.page.locator("summary", has_text="Invite").click()
+    owner.page.get_by_label("Email").fill(newcomer.email)
+    owner.page.get_by_label("Role", exact=True).select_option(role)
+    owner.submit("Send the invitation")
     newcomer.page.goto(owner.page.get_by_label("Link", exact=True).input_value())
     newcomer.page.get_by_label("Your name").fill(newcomer.name.title())
-    for label in ("A password", "The same again"):
+    for label in ("Choose a password", "Repeat the password"):
         newcomer.page.get_by_label(label).fill(PASSWORD)
     newcomer.submit("Join")
-    expect(newcomer.page.get_by_role("searchbox")).to_be_visible()
+    expect(newcomer.page.locator("#q")).to_be_visible()

@@ -47,19 +47,20 @@ def test_anonymous_visitor_is_asked_to_log_in(team, subtests):
     for task in TASKS:
         with subtests.test(task=task.name):
             nobody.open(task.begins_at)
-            expect(nobody.page.get_by_label("Password")).to_be_visible()
+            expect(nobody.page.get_by_label("Password", exact=True)).to_be_visible()
 
 
 def test_owner_deletes_a_workspace(team):
     owner = team.by_name["owner"]
     page = owner.page
     page.goto("/workspaces")
+    page.get_by_text("New workspace").click()
     page.get_by_label("Name", exact=True).fill("Old pier")
-    page.get_by_label("Short name in addresses").fill("old-pier")
-    owner.submit("Make it")
+    page.get_by_label("URL name").fill("old-pier")
+    owner.submit("Create")
     page.goto("/w/old-pier/settings")
-    page.get_by_text("Delete Old pier").click()
-    page.get_by_label("Type its short name to delete it").fill("old-pier")
+    owner.follow("Danger zone")
+    page.get_by_label("Type the URL name to confirm").fill("old-pier")
     owner.submit("Delete everything")
     page.goto("/workspaces")
 

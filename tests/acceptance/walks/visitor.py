@@ -48,8 +48,8 @@ class Visitor:
     def log_in(self) -> None:
         """Log in by the form."""
         self.page.goto("/login")
-        self.page.get_by_label("E-mail address").fill(self.email)
-        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_label("Email").fill(self.email)
+        self.page.get_by_label("Password", exact=True).fill(PASSWORD)
         self.submit("Log in")
         expect(self.page).not_to_have_url(f"{self.url}/login")
 

@@ -10,6 +10,7 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import get_language
 
 from kebab.people.models import User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD, is_signed_in, sign_in
@@ -151,3 +152,18 @@ def test_a_mail_server_that_is_away_is_logged_without_the_link(
     assert answer.status_code == 302
     assert "ConnectionRefusedError" in caplog.text
     assert "/password/reset/" not in caplog.text
+
+
+def test_pages_of_a_server_without_mail_say_whom_to_ask(visitor, db, settings):
+    for path in ("/password/reset", "/password/reset/asked"):
+        assert 'id="no-mail"' in visitor.get(path).content.decode()
+    settings.EMAIL_BACKEND = "tests.pages.people.mail_backend.DeliveringBackend"
+    for path in ("/password/reset", "/password/reset/asked"):
+        assert 'id="no-mail"' not in visitor.get(path).content.decode()
+
+
+def test_mail_is_in_the_language_of_its_reader(visitor, ada, outbox):
+    type(ada).objects.filter(pk=ada.pk).update(language="de")
+    with patch("kebab.accounts.password_reset.render_to_string", side_effect=lambda *_: get_language()):
+        ask(visitor)
+    assert outbox[0].body == "de"

@@ -30,6 +30,7 @@ NO_PAGES = {
     "search-filters": "a part of the search page",
     "jobs": "the way to activity",
     "job": "the way to an act",
+    "audit-csv": "a file",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
@@ -49,7 +50,8 @@ ACTS = {
             *("people", "person", "person-groups", "invitation-withdrawal", "invitation-again"),
             "person-removal",  # lesser roles may remove nobody but themselves
             *("groups", "group", "group-deletion", "group-addition", "group-removal"),
-            *("tokens", "token", "token-revocation", "settings", "settings-values"),
+            *("tokens", "token", "token-revocation"),
+            *("settings", "settings-search", "settings-retention"),
             *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
             *("evaluation-run-new", "evaluation-run-repeat", "evaluation-run-delete"),
         ),
@@ -214,25 +216,16 @@ _SOURCES: Sequence[RegisteredPage] = (
 )
 
 _PEOPLE: Sequence[RegisteredPage] = (
-    RegisteredPage(route="workspaces"),
+    RegisteredPage(route="workspaces", as_role=Role.OWNER),
+    RegisteredPage(route="workspaces", variant="new", opens=".asked summary", shows=".sheet [name=slug]"),
     RegisteredPage(route="settings", variant="forbidden", as_role=Role.VIEWER, status=403),
-    RegisteredPage(
-        route="settings",
-        variant="as-owner",
-        as_role=Role.OWNER,
-        opens=".asked summary",
-        shows="#id_deletion_slug",
-    ),
+    *_needing(Role.OWNER, RegisteredPage(route="workspace-deletion", shows="#id_slug")),
     *_needing(
         Role.ADMIN,
         RegisteredPage(route="people"),
-        RegisteredPage(
-            route="people",
-            variant="refused",
-            opens="main form button[type=submit]",
-            shows="[aria-invalid=true]",
-            status=400,
-        ),
+        RegisteredPage(route="people", variant="invite", opens=".asked summary", shows=".sheet [name=email]"),
+        RegisteredPage(route="groups", variant="new", opens=".asked summary", shows=".sheet [name=name]"),
+        RegisteredPage(route="tokens", variant="new", opens=".asked summary", shows=".sheet [name=name]"),
         RegisteredPage(route="person"),
         RegisteredPage(route="person-access"),
         RegisteredPage(route="groups"),
@@ -241,6 +234,8 @@ _PEOPLE: Sequence[RegisteredPage] = (
         RegisteredPage(route="token"),
         RegisteredPage(route="token-access"),
         RegisteredPage(route="settings"),
+        RegisteredPage(route="settings-search", shows="[name=rrf_k]"),
+        RegisteredPage(route="settings-retention", shows="[name=answers_kept_days]"),
         RegisteredPage(route="audit"),
     ),
 )

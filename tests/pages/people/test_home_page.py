@@ -1,18 +1,22 @@
 """Home: a person's workspaces, and creation of one."""
 
-import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from kebab.http.api.permissions import ADMINS, Need
+from kebab.pages.tabs import Tab
 from kebab.people.groups import create_group
 from kebab.people.models import Membership, Role, Workspace
 from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict
-from search.models import Source
+from search.models import Document, Source
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member, shelve
+from tests.support.extensions import set_contributions
 
 ALL = "/workspaces"
 
@@ -23,21 +27,70 @@ def two(owner, other_workspace, mirrors, blobs):
 
 
 def card_of(page, name):
-    return page.content.decode().partition(f">{name}</a>")[2].partition("</li>")[0]
+    return next(card for card in page.context["cards"] if card.access.workspace.name == name)
 
 
 def test_workspace_is_shown_with_role_documents_and_when_it_was_indexed(at, two, workspace, monkeypatch):
     shelve(workspace, "a.md", "words")
     Source.objects.in_workspace(workspace).update(last_indexed_at="2024-05-06T07:08:00Z")
     page = at.get("/")
-    assert re.search(r"owner\W.*\b1 document", card_of(page, "Team handbook"), re.DOTALL)
-    assert "6 May 2024" in card_of(page, "Team handbook")
-    assert re.search(r"viewer\W.*\b0 documents", card_of(page, "Board papers"), re.DOTALL)
+    own, other = card_of(page, "Team handbook"), card_of(page, "Board papers")
+    assert (own.access.role, own.document_count, own.has_more) == (Role.OWNER, 1, False)
+    assert (other.access.role, other.document_count) == (Role.VIEWER, 0)
+    assert "6 May 2024" in page.content.decode()
 
     monkeypatch.setattr("search.pages.home.COUNT_LIMIT", 2)
     for path in ("b.md", "c.md"):
         shelve(workspace, path, "words")
-    assert "2 documents" in card_of(at.get("/"), "Team handbook")
+    many = card_of(at.get("/"), "Team handbook")
+    assert (many.document_count, many.has_more) == (2, True)
+
+
+def test_first_steps_are_shown_to_owners_until_there_is_a_document(at, two, workspace):
+    steps = '<ol class="onboarding"'
+    assert at.get(ALL).content.decode().count(steps) == 1  # a viewer of the other one is shown none
+    shelve(workspace, "a.md", "words")
+    assert steps not in at.get(ALL).content.decode()
+
+
+def test_newest_documents_of_all_workspaces_are_shown_to_those_who_may_read_them(
+    at, two, workspace, other_workspace, monkeypatch
+):
+    now = timezone.now()
+    for number, place in enumerate((workspace, other_workspace) * 2):
+        shelve(place, f"{number}.md", "words")
+        Document.objects.filter(path=f"{number}.md").update(dated_at=now - timedelta(days=number))
+    Document.objects.filter(path="2.md").update(dated_at=now + timedelta(days=9))  # not news yet
+    monkeypatch.setattr("search.pages.home.RECENT", 2)
+
+    assert [document.path for document, _ in at.get(ALL).context["recent"]] == ["0.md", "1.md"]
+    restrict(
+        Source.objects.get(workspace=other_workspace),
+        [create_group(command_line_access(other_workspace), "Board").pk],
+    )
+    assert [document.path for document, _ in at.get(ALL).context["recent"]] == ["0.md"]
+
+
+def test_pages_that_need_attention_are_named_to_those_who_may_open_them(at, two, monkeypatch):
+    def tab(route, need):
+        return Tab(
+            label=route,
+            route=route,
+            icon="activity",
+            need=need,
+            place=1,
+            count=lambda access: 3 * (route != "ask"),
+        )
+
+    viewers = Need(role=Role.VIEWER, scope="any")
+    set_contributions(monkeypatch, tabs=(tab("sources", viewers), tab("people", ADMINS), tab("ask", viewers)))
+    page = at.get(ALL)
+
+    named = {
+        name: [(link.route, link.badge) for link in card_of(page, name).attention]
+        for name in ("Team handbook", "Board papers")
+    }
+    assert named == {"Team handbook": [("sources", 3), ("people", 3)], "Board papers": [("sources", 3)]}
 
 
 def test_only_workspace_is_opened_at_once_without_counting(at, workspace):
@@ -52,7 +105,7 @@ def test_documents_that_one_may_not_read_are_not_counted(at, two, other_workspac
     shelve(other_workspace, "a.md", "words")
     restrict(Source.objects.get(), [create_group(command_line_access(other_workspace), "Board").pk])
 
-    assert "0 documents" in card_of(at.get("/"), "Board papers")
+    assert card_of(at.get("/"), "Board papers").document_count == 0
 
 
 def test_a_long_list_goes_on(at, two, monkeypatch):

@@ -33,7 +33,7 @@ def test_members_are_listed_with_role_groups_and_since_when(at, viewer, workspac
     answer = at.get(PEOPLE)
     row = answer.content.decode().partition("vera@example.org")[2].partition("</tr>")[0]
 
-    assert '<td data-label="Role">viewer</td>' in row
+    assert '<option value="viewer" selected>' in row
     assert '<span class="tag">Legal</span>' in row
     assert "2 Mar 2024" in row
     assert "no-store" in answer["Cache-Control"]
@@ -47,7 +47,14 @@ def test_the_tab_is_shown_to_those_who_may_open_it(at, as_person, viewer, admin)
     refused = as_person(viewer).get(PEOPLE)
     assert refused.status_code == 403
     assert tab not in refused.content.decode()
-    assert "olga@example.org" not in refused.content.decode()
+    assert "adam@example.org" not in refused.content.decode()
+
+
+def test_person_with_too_low_a_role_is_told_which_one_and_whom_to_ask(as_person, owner, viewer):
+    type(owner).objects.filter(pk=owner.pk).update(display_name="Olga O.")
+    for refused in (as_person(viewer).get(PEOPLE), as_person(viewer).post(PEOPLE, {})):
+        assert refused.status_code == 403
+        assert (refused.context["missing_role"], refused.context["owners"]) == (Role.ADMIN, ["Olga O."])
 
 
 def test_a_long_list_goes_on_at_the_next_address(at, workspace, monkeypatch):
@@ -192,7 +199,11 @@ def test_invalid_invitation_is_refused_keeping_input(at, viewer, settings, subte
             typed = {"email": "new@example.org", "role": "editor", **fields}
             answer = at.post(PEOPLE, typed)
 
-            assert f'value="{typed["email"]}"' in markup_of(answer, status=status)
+            page = markup_of(answer, status=status)
+            assert f'value="{typed["email"]}"' in page
+            # The form is open again, and nothing scrolls the message out of sight.
+            assert '<details class="asked primary" open>' in page
+            assert f'action="{PEOPLE}"' in page
             assert status == 409 or set(fields) <= set(answer.context["form"].errors)
             assert not Invitation.objects.exists()
     settings.KEBAB_INVITATION_LIMITS = settings.KEBAB_INVITATION_LIMITS | {"inviter": "1/hour"}

@@ -1,10 +1,17 @@
 """The settings page, the audit log page, and their permissions."""
 
+import csv
+import json
+from datetime import UTC, datetime
+from io import StringIO
+from unittest.mock import patch
+
 import pytest
+from asgiref.sync import async_to_sync
 
 from kebab.people import audit
 from kebab.people.groups import create_group
-from kebab.people.models import AuditEvent, Workspace
+from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings.registry import known_preferences
@@ -15,6 +22,7 @@ from tests.pages.search.shelf import make_member
 from tests.support.extensions import set_contributions
 
 SETTINGS = "/w/handbook/settings"
+AUDIT = "/w/handbook/audit"
 
 
 def stored_workspace(workspace):
@@ -46,37 +54,42 @@ def test_name_and_slug_are_changed_or_refused_at_the_form(at, workspace, other_w
 
 
 def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
-    page = at.get(SETTINGS).content.decode()
+    pages = {
+        section: at.get(f"{SETTINGS}{below}").content.decode()
+        for section, below in (("general", ""), ("search", "/search"), ("retention", "/retention"))
+    }
     for name, known in known_preferences().items():
         assert known.about, name
         assert known.label != name
-        assert f'name="{name}"' in page
+        shown = [section for section, page in pages.items() if f'name="{name}"' in page]
+        assert shown == [known.section], name
 
 
 def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at, workspace):
-    form = {"default_k": "25", "answers_kept_days": "30", "stale_after_days": ""}
-    at.post(f"{SETTINGS}/values", form)
+    named = {"name": "Team handbook", "slug": "handbook"}
+    at.post(f"{SETTINGS}/retention", {"answers_kept_days": "30"})
+    at.post(SETTINGS, {**named, "default_k": "25", "stale_after_days": ""})
     assert stored_workspace(workspace).settings == {"default_k": 25, "answers_kept_days": 30}
     assert 'value="25"' in at.get(SETTINGS).content.decode()
-    at.post(f"{SETTINGS}/values", {"default_k": "", "answers_kept_days": "30"})
+    at.post(SETTINGS, {**named, "default_k": ""})
     assert stored_workspace(workspace).settings == {"answers_kept_days": 30}
 
     Workspace.objects.filter(pk=workspace.pk).update(settings={"embedder": "gone"})  # no choice any more
-    assert '<option value="gone" selected>' in at.get(SETTINGS).content.decode()
-    assert at.post(f"{SETTINGS}/values", {"embedder": "gone", "default_k": "5"}).status_code == 400
+    assert '<option value="gone" selected>' in at.get(f"{SETTINGS}/search").content.decode()
+    assert at.post(f"{SETTINGS}/search", {"embedder": "gone", "rrf_k": "5"}).status_code == 400
     assert stored_workspace(workspace).settings == {"embedder": "gone"}
 
 
 def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subtests):
     for name, value in (
-        ("default_k", "many"),
-        ("default_k", "100000"),
+        ("rrf_k", "many"),
+        ("rrf_k", "100000"),
         ("vector_share", "2"),
         ("fusion", "magic"),
         ("stemming", "perhaps"),
     ):
         with subtests.test(name=name, value=value):
-            answer = at.post(f"{SETTINGS}/values", {"snippet_chars": "300", name: value})
+            answer = at.post(f"{SETTINGS}/search", {"chunk_tokens": "300", name: value})
             assert answer.status_code == 400
             assert f'id="id_{name}_error"' in answer.content.decode()
             assert 'value="300"' in answer.content.decode()
@@ -84,22 +97,24 @@ def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subt
 
 
 def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, strict_gate):
-    answer = at.post(f"{SETTINGS}/values", {"rrf_k": "5"})
+    answer = at.post(f"{SETTINGS}/search", {"rrf_k": "5"})
 
     assert answer.status_code == 409
     assert "nDCG@10" in answer.content.decode()
     assert 'name="force"' in answer.content.decode()
     assert 'value="5"' in answer.content.decode()
     assert stored_workspace(workspace).settings == {}
-    assert 'name="force"' not in at.get(SETTINGS).content.decode()
-    at.post(f"{SETTINGS}/values", {"rrf_k": "5", "force": "1"})
+    assert 'name="force"' not in at.get(f"{SETTINGS}/search").content.decode()
+    at.post(f"{SETTINGS}/search", {"rrf_k": "5", "force": "1"})
     assert stored_workspace(workspace).settings == {"rrf_k": 5}
     assert AuditEvent.objects.get(action="workspace.changed").detail["quality_gate"]["is_forced"]
 
 
 def test_only_an_owner_who_types_the_slug_deletes_the_workspace(at, as_person, admin, workspace):
-    assert "deletion_slug" in at.get(SETTINGS).content.decode()
-    assert "deletion_slug" not in as_person(admin).get(SETTINGS).content.decode()
+    link = f'href="{SETTINGS}/delete"'
+    assert link in at.get(SETTINGS).content.decode()
+    assert link not in as_person(admin).get(SETTINGS).content.decode()
+    assert as_person(admin).get(f"{SETTINGS}/delete").context["missing_role"] == Role.OWNER
     assert at.post(f"{SETTINGS}/delete", {"slug": "secrets"}).status_code == 400
     assert Workspace.objects.filter(pk=workspace.pk).exists()
     assert at.post(f"{SETTINGS}/delete", {"slug": "handbook"})["Location"] == "/"
@@ -111,14 +126,55 @@ def test_log_is_listed_newest_first_and_narrowed(at, workspace, other_workspace)
     operator = command_line_access(workspace)
     create_group(operator, "Legal")
     audit.record(operator, "member.added", "<b>vera</b>", role="viewer")
-    page = at.get("/w/handbook/audit")
+    page = at.get(AUDIT)
 
-    assert [shown.event.action for shown in page.context["events"]] == ["member.added", "group.created"]
+    assert [event.action for event in page.context["list"].rows] == ["member.added", "group.created"]
     assert "&lt;b&gt;vera&lt;/b&gt;" in page.content.decode()
-    narrowed = at.get("/w/handbook/audit", {"action": "group."})
-    assert [shown.event.subject for shown in narrowed.context["events"]] == ["Legal"]
-    assert list(at.get("/w/handbook/audit", {"actor": "nobody"}).context["events"]) == []
-    assert at.get("/w/handbook/audit", {"action": "x" * 65}).status_code == 400
+    narrowed = at.get(AUDIT, {"action": "group."})
+    assert [event.subject for event in narrowed.context["list"].rows] == ["Legal"]
+    assert list(at.get(AUDIT, {"actor": "nobody"}).context["list"].rows) == []
+    assert at.get(AUDIT, {"action": "x" * 65}).status_code == 400
+    assert "member." in dict(page.context["form"].fields["action"].choices)
+    assert operator.actor in dict(page.context["form"].fields["actor"].choices)
+
+
+def test_log_is_narrowed_to_days_of_the_readers_time_zone(at, owner, workspace):
+    type(owner).objects.filter(pk=owner.pk).update(time_zone="Pacific/Auckland")
+    late = datetime(2026, 3, 1, 13, tzinfo=UTC)  # the second of March in Auckland
+    with patch("django.utils.timezone.now", return_value=late):
+        audit.record(command_line_access(workspace), "member.added", "vera")
+    for days, count in (
+        ({"since": "2026-03-02", "until": "2026-03-02"}, 1),
+        ({"until": "2026-03-01"}, 0),
+        ({"since": "2026-03-03"}, 0),
+        ({"since": "0001-01-01", "until": "9999-12-31"}, 1),
+    ):
+        assert len(at.get(AUDIT, days).context["list"].rows) == count, days
+    for wrong in ({"since": "yesterday"}, {"until": "0000-00-00"}):
+        assert at.get(AUDIT, wrong).status_code == 400
+        assert at.get(f"{AUDIT}.csv", wrong).status_code == 400
+
+
+def test_log_is_downloaded_as_csv_without_formulas(at, workspace, other_workspace, monkeypatch):
+    monkeypatch.setattr("kebab.people.pages.audit._CSV_BATCH", 1)
+    create_group(command_line_access(other_workspace), "Theirs")
+    for subject in ("first", '=HYPERLINK("x")', "third"):
+        audit.record(command_line_access(workspace), "member.added", subject, role="viewer")
+
+    def rows_of(response):
+        assert response["Content-Type"].startswith("text/csv")
+
+        async def read():
+            return b"".join([part async for part in response.streaming_content]).decode()
+
+        return list(csv.DictReader(StringIO(async_to_sync(read)())))
+
+    rows = rows_of(at.get(f"{AUDIT}.csv", {"action": "member."}))
+    assert [row["subject"] for row in rows] == ["third", """'=HYPERLINK("x")""", "first"]
+    assert json.loads(rows[0]["detail"])["role"] == "viewer"
+    assert rows_of(at.get(f"{AUDIT}.csv", {"actor": "nobody"})) == []
+    monkeypatch.setattr("kebab.people.pages.audit.CSV_ROWS", 2)
+    assert len(rows_of(at.get(f"{AUDIT}.csv"))) == 2
 
 
 def test_access_of_a_member_and_of_a_token_is_shown(at, viewer, workspace):

@@ -88,8 +88,8 @@ def test_tokens_are_listed_with_state_scopes_expiry_use_and_maker(at, workspace,
     row = page.partition("Wiki bot</a>")[2].partition("</tr>")[0]
 
     for fact in (
-        "expired",
-        '<td data-label="May">search</td>',
+        '<span class="state bad">',
+        '<td data-label="Permissions">search</td>',
         "1 Jun 2024",
         "6 May 2024, 07:08",
         "olga@example.org",

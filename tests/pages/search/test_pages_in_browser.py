@@ -24,8 +24,8 @@ def long_guide(workspace, member, guide):
 def test_person_gets_from_the_login_to_the_cited_lines(open_page, password, long_guide):
     page = open_page()
     page.goto("/")
-    page.get_by_label("E-mail address").fill("ada@example.org")
-    page.get_by_label("Password").fill(password)
+    page.get_by_label("Email").fill("ada@example.org")
+    page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("searchbox").fill("valve number 250")
     page.keyboard.press("Enter")

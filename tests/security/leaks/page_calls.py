@@ -138,12 +138,16 @@ def _settings_pages() -> Iterator[Call]:
     yield Call(route="settings", shown=ONLY_THEIRS)
     renamed = {"name": "x", "slug": "brand-new-slug"}
     yield Call(route="settings", method="post", body=renamed, shown=NONE, is_fatal=True)
-    yield Call(route="settings-values", method="post", body={"default_k": "5"}, shown=NONE, is_fatal=True)
+    for section, body in {"search": {"rrf_k": "5"}, "retention": {"answers_kept_days": "5"}}.items():
+        yield Call(route=f"settings-{section}", shown=ONLY_THEIRS)
+        yield Call(route=f"settings-{section}", method="post", body=body, shown=NONE, is_fatal=True)
+    yield Call(route="workspace-deletion", shown=ONLY_THEIRS)
     yield Call(
         route="workspace-deletion", method="post", body={"slug": "no"}, shown=ONLY_THEIRS, is_fatal=True
     )
     yield Call(route="audit")
     yield Call(route="audit", query="action=source.")
+    yield Call(route="audit-csv")
     yield Call(route="workspaces", shown=ONLY_THEIRS)
     yield Call(route="workspaces", method="post", body={"name": "Brand new"}, shown=NONE)
 

@@ -20,13 +20,13 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 #: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
-    *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
+    *("document-sheet", "document-picture", "audit-csv", "logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
     *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
     *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
-    *("settings-values", "workspace-deletion", "profile-theme", "profile-sessions"),
+    *("workspace-deletion", "profile-theme", "profile-sessions"),
 }
 
 
@@ -114,6 +114,9 @@ def _people_pages(operator, workspace):
         "token": [f"{at}/tokens/{token.pk}"],
         "token-access": [f"{at}/tokens/{token.pk}/access"],
         "settings": [f"{at}/settings"],
+        "settings-search": [f"{at}/settings/search"],
+        "settings-retention": [f"{at}/settings/retention"],
+        "workspace-deletion": [f"{at}/settings/delete"],
         "audit": [f"{at}/audit"],
     }
 
