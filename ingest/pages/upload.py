@@ -122,7 +122,8 @@ class UploadPage(ActionPage):
         except refusals as error:
             logger.info("an upload was refused: %s", type(error).__name__)
             problem = problem_of(error)
-            messages.error(request, f"{file.name[:200]}: {problem.detail if problem else error}")
+            detail = problem.detail if problem else str(error)
+            messages.error(request, ": ".join((file.name[:200], detail)))
             return None
 
     def _source_keys(self) -> list[str]:

@@ -1,6 +1,7 @@
 """Admin actions on accounts: unlink a user from the OpenID Connect provider."""
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from kebab.accounts.oidc.adapters import links_of
 from kebab.accounts.sessions import end_sessions
@@ -21,10 +22,12 @@ register_actions(
     User,
     RowAction(
         name="unlink",
-        label="Unlink from the provider",
+        label=_("Unlink from the provider"),
         icon="link_off",
-        question="Log this person out, and forget who they are to the provider? Whoever it says has the"
-        " address is linked next.",
+        question=_(
+            "Log this person out, and forget who they are to the provider? Whoever it says has the address is"
+            " linked next."
+        ),
         perform=_unlink,
         is_destructive=True,
         fits=lambda user: links_of(user).exists(),

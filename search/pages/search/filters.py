@@ -58,7 +58,7 @@ def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInp
     titles = source_titles(workspace, reader, keys) if keys else {}
     return [
         ShownValue(
-            label=f"{FILTER_LABELS[name]}: {_label(name, value, titles)}",
+            label=": ".join((str(FILTER_LABELS[name]), _label(name, value, titles))),
             address=search_input.without_filter(name, value).address,
             is_chosen=True,
         )

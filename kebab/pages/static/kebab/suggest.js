@@ -57,6 +57,8 @@ const placesMatching = (text) => {
     .filter(({ text: name }) => name.toLowerCase().includes(wanted));
 };
 
+const groupNames = document.getElementById("palette-list").dataset;
+
 // A list of options below an input, by the pattern of an editable combobox.
 class Combobox {
   constructor(input, list, optionsFor) {
@@ -93,7 +95,7 @@ class Combobox {
   rows(options) {
     const groups = new Map();
     for (const [index, option] of options.entries()) {
-      if (!groups.has(option.group)) groups.set(option.group, this.group(this.list.dataset[option.group]));
+      if (!groups.has(option.group)) groups.set(option.group, this.group(groupNames[option.group]));
       const row = document.createElement("a");
       row.id = `${this.list.id}-${index}`;
       row.setAttribute("role", "option");
