@@ -3,7 +3,7 @@
 question → search → cutoff → gates → passages → model, or the passages' best sentences → markers → answer
 """
 
-from search.answers.answer import answer_events, answer_question
+from search.answers.answer import answer_events, answer_question, quote_answer
 from search.answers.request import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
 from search.answers.types import (
     Answer,
@@ -35,4 +35,5 @@ __all__ = (
     "Usage",
     "answer_events",
     "answer_question",
+    "quote_answer",
 )

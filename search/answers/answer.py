@@ -14,12 +14,12 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.tenancy.current_workspace import acting_in_step
 from search.answers.conversation import Conversation, find_conversation
-from search.answers.generation import GenerationOutcome, generate_answer, passage_tokens
+from search.answers.generation import GenerationOutcome, generate_answer, passage_tokens, quote_best
 from search.answers.history import store_answer
 from search.answers.model.configured import ChatModel
-from search.answers.passages import RetrievalOutcome, find_passages
+from search.answers.passages import EXTRACTIVE_TOKENS, RetrievalOutcome, find_passages
 from search.answers.request import AnswerRequest
-from search.answers.types import Answer, AnswerEvent, Finished, Retrieved
+from search.answers.types import Answer, AnswerCitation, AnswerEvent, Finished, Retrieved
 from search.engine.search import milliseconds_since
 from search.metrics import count_answer
 from search.runtime import runtime
@@ -79,6 +79,17 @@ def answer_events(
     with acting_in_step(workspace.pk):
         is_stored = store_answer(workspace, asker, answer, context.doc_ids)
     yield Finished(answer=answer if is_stored else replace(answer, warnings=(*answer.warnings, _NOT_STORED)))
+
+
+def quote_answer(
+    workspace: Workspace, reader: Reader, request: AnswerRequest
+) -> tuple[str, AnswerCitation] | None:
+    """Return the quote that answers a question best, with its citation; nothing is stored, no model asked.
+
+    Raises: InvalidQuery and InvalidFilter for malformed requests, NotSearchableYet.
+    """
+    found = find_passages(workspace, reader, request, request.question, tokens=EXTRACTIVE_TOKENS)
+    return quote_best(request.question, found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,14 @@ def _extract_answer(question: str, found: RetrievalOutcome) -> AnswerGenerator:
     )
 
 
+def quote_best(question: str, found: RetrievalOutcome) -> tuple[str, AnswerCitation] | None:
+    """Return the best quote of the passages, as Markdown, with its citation; None if none answers."""
+    sentences = extract(question, found.passages, found.words or (), found.analysis)[:1]
+    if found.refusal is not None or not sentences:
+        return None
+    return format_sentences(sentences), _cite_sentences(sentences, found.passages)[0]
+
+
 def _ask_model(
     messages: Sequence[Message], found: RetrievalOutcome, model: ChatModel, stop: threading.Event
 ) -> AnswerGenerator:

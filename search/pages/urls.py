@@ -10,6 +10,7 @@ from search.pages.bookmarks import BookmarkAction, BookmarksPage
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
+from search.pages.search.answer import QuotedAnswer
 from search.pages.search.more import MoreHits, Vote
 from search.pages.search.views import CountedFilters, SearchPage
 
@@ -19,6 +20,7 @@ urlpatterns = [
     path("", HomePage.as_view(), name="home"),
     path("workspaces", WorkspacesPage.as_view(), name="workspaces"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
+    path("w/<str:slug>/search/answer", QuotedAnswer.as_view(), name="search-answer"),
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/bookmarks", BookmarksPage.as_view(), name="bookmarks"),
     path("w/<str:slug>/bookmarks/<hex32:doc_id>", BookmarkAction.as_view(), name="bookmark"),

@@ -1,13 +1,13 @@
 """Icons, moments and initials, as all pages show them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.template.defaultfilters import date
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.timesince import timesince
 from django.utils.timezone import localtime, now
 from django.utils.translation import gettext as _
 from lucide.templatetags.lucide import lucide
@@ -16,6 +16,8 @@ register = template.Library()
 
 #: Moments further away than this are shown as dates.
 RELATIVE_DAYS = 30
+# Weeks, days, hours, minutes.
+_UNITS_S = (604_800, 86_400, 3_600, 60)
 
 
 @register.simple_tag
@@ -36,12 +38,11 @@ def moment(value: datetime | None) -> str:
 
 def relative(value: datetime) -> str:
     """Return how long ago `value` is, in its largest unit, or its date if that is long ago or to come."""
-    age = now() - value
-    if not 0 <= age.total_seconds() < RELATIVE_DAYS * 86_400:
+    age_s = (now() - value).total_seconds()
+    if not 0 <= age_s < RELATIVE_DAYS * 86_400:
         return date(localtime(value), "j M Y")
-    if age.total_seconds() < 60:
-        return _("just now")
-    return _("%(time)s ago") % {"time": timesince(value, depth=1)}
+    unit = next((each for each in _UNITS_S if age_s >= each), None)
+    return _("just now") if unit is None else naturaltime(now() - timedelta(seconds=age_s - age_s % unit))
 
 
 @register.filter

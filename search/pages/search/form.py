@@ -16,7 +16,9 @@ from search.retrieval.types import Group, Mode, SearchQuery
 
 #: The numbers of hits that a page may show; the first is the default.
 HIT_COUNTS = ("10", "20", "50")
-_SNIPPET_CHARS = 240
+_SNIPPET_CHARS = 180
+# A query of as many words may be answered by a quote.
+_QUESTION_WORDS = 4
 
 #: What each mode finds.
 MODES: Final = {
@@ -108,6 +110,17 @@ class SearchInput:
     def return_query(self) -> str:
         """Return the query string in hits' links, for the way back from the document; '' if too long."""
         return self.address if len(self.address) <= _MAX_CARRIED_CHARS else ""
+
+    @property
+    def is_question(self) -> bool:
+        """Return whether the text reads like a question in words."""
+        words = self.text.split()
+        is_plain = not any(mark in self.text for mark in "\"':-")
+        return (
+            self.mode == Mode.HYBRID
+            and is_plain
+            and (len(words) >= _QUESTION_WORDS or self.text.rstrip().endswith("?"))
+        )
 
     @property
     def carried(self) -> list[tuple[str, str]]:

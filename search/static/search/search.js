@@ -56,6 +56,7 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
 });
 
 const isCounting = ({ detail: { requestConfig: { elt } } }) => elt.matches("[data-counts]");
+const isAnswering = ({ detail: { requestConfig: { elt } } }) => elt.matches("[data-answer]");
 const report = (what) => {
   undone.textContent = undone.dataset[what];
   undone.hidden = false;
@@ -64,6 +65,7 @@ const report = (what) => {
 // A refused search is told where the results would stand. Another page is opened.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, requestConfig } = event.detail;
+  if (isAnswering(event)) return;
   if (!isCounting(event)) undone.hidden = true;
   if (new URL(xhr.responseURL).pathname !== new URL(requestConfig.path, location.href).pathname) {
     event.detail.shouldSwap = false;
@@ -78,6 +80,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, (event) => {
+    // Without the answer there are still the results.
+    if (isAnswering(event)) return;
     if (isCounting(event)) filterLists.replaceChildren();
     report(isCounting(event) ? "counts" : "results");
   });

@@ -43,6 +43,8 @@ def _search_pages() -> Iterator[Call]:
     ):
         yield Call(route="search-filters", query=f"q=workers&{narrowed}")
     yield Call(route="search-filters", query="q={word}")
+    for words in ("the+workers", "{word}"):
+        yield Call(route="search-answer", query=f"q={words}")
     for narrowed in ("", "&source={source}", "&cursor=00"):
         yield Call(route="search-more", query=f"q=the+workers&mode=lexical{narrowed}", shown=NONE)
     form = {

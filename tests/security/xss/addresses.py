@@ -43,6 +43,7 @@ def pages(operator, workspace, documents):
         "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
         "search-more": [f"/w/{workspace.slug}/search/more?q=restart&mode=lexical&cursor="],
         "search-filters": [f"/w/{workspace.slug}/search/filters?q=restart&mode=lexical"],
+        "search-answer": [f"/w/{workspace.slug}/search/answer?q=how+do+I+restart+it"],
         "document-chunks": [address.replace("?", "/chunks?") for address in ours],
         **_answer_pages(workspace),
         **_source_pages(workspace),

@@ -1,0 +1,37 @@
+"""The strip above the results of a question: the quote that answers it best."""
+
+from django.http import HttpResponse
+
+from kebab.pages.page import HtmxHttpRequest, WorkspacePage
+from kebab.people.models import Workspace
+from search.answers import quote_answer
+from search.answers.markers import MARKER
+from search.api.answers.views import ASK
+from search.pages.ask.form import QuestionInput
+from search.pages.ask.presentation import place_address
+from search.pages.markdown.fragments import render_fragment
+from search.pages.search.form import SearchInput
+
+
+class QuotedAnswer(WorkspacePage):
+    """A part of the search page, which is fetched once the results of a question are shown."""
+
+    need = ASK
+    tab = "search"
+
+    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
+        """Return the quote with its place; nothing if no passage answers. Raises InvalidQuery."""
+        asked = SearchInput.from_parameters(request.GET)
+        question = QuestionInput(question=asked.text)
+        quoted = quote_answer(workspace, self.access.reader, question.build_request(workspace))
+        if quoted is None:
+            return HttpResponse("")
+        text, citation = quoted
+        return self.render(
+            request,
+            "search/quoted_answer.html",
+            asked=asked,
+            html=render_fragment(MARKER.sub("", text).strip()),
+            citation=citation,
+            address=place_address(workspace, citation),
+        )
