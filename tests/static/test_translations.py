@@ -3,6 +3,7 @@
 import ast
 import html
 import re
+from operator import attrgetter
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_catalogue_is_what_make_messages_writes(language, tmp_path):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_translations_have_the_placeholders_of_their_message(language):
     placeholder = re.compile(r"%\(\w+\)[sd]|<[^>]+>")
-    for message in read_catalogue(language):
+    for message in filter(attrgetter("id"), read_catalogue(language)):
         originals, strings = (
             [set(placeholder.findall(text)) for text in ([texts] if isinstance(texts, str) else texts)]
             for texts in (message.id, message.string)

@@ -115,10 +115,14 @@ def update_catalogue(language: str) -> Catalog:
     catalogue = Catalog(
         locale=language,
         project="Kebab",
+        version="",
         header_comment="",
-        fuzzy=False,
+        msgid_bugs_address="",
+        last_translator="Kebab",
+        language_team="Kebab",
         creation_date=_DATE,
         revision_date=_DATE,
+        fuzzy=False,
     )
     for context, singular, plural in extract_messages():
         message = singular if plural is None else (singular, plural)
