@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
 from kebab.http.api.openapi_document import DocumentView
+from kebab.pages.styles_page import StylesPage
 
 api = [
     path("", include("search.api.urls")),
@@ -22,6 +23,7 @@ urlpatterns = [
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),
+    path("styles", StylesPage.as_view(), name="styles"),
     path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("admin/", site.urls),

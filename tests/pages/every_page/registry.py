@@ -28,6 +28,7 @@ NO_PAGES = {
     "document-sheet": "a picture",
     "document-picture": "a picture",
     "search-filters": "a part of the search page",
+    "styles": "components, in debug mode",
     "search-answer": "a part of the search page",
     "jobs": "the way to activity",
     "job": "the way to an act",

@@ -20,6 +20,7 @@ OPEN = {
     "oidc": "the way to the identity provider",
     "openid_connect_callback": "the way back from it",
     "password-change": "a form",
+    "styles": "components, in debug mode",
     "profile": "of the person themselves",
     "profile-theme": "of the person themselves",
     "profile-sessions": "of the person themselves",

@@ -20,7 +20,15 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 #: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
-    *("document-sheet", "document-picture", "audit-csv", "logout", "oidc", "openid_connect_callback"),
+    *(
+        "document-sheet",
+        "document-picture",
+        "audit-csv",
+        "styles",
+        "logout",
+        "oidc",
+        "openid_connect_callback",
+    ),
     *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
     *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
     *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
