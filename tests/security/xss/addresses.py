@@ -20,7 +20,8 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 #: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
-    *(
+    *("document-sheet", "document-picture", "audit-csv", "styles"),
+    *("logout", "oidc", "openid_connect_callback"),
         "document-sheet",
         "document-picture",
         "audit-csv",
