@@ -48,6 +48,7 @@ FILTER_LABELS: Final = {
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
 _NO_TYPOS = "false"
+_BY_DATE = "date"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: Values of all filters together.
 _MAX_VALUES = 100
@@ -71,6 +72,8 @@ class SearchInput:
     k: str
     #: Whether unknown words are corrected.
     typos: bool = True
+    #: Whether the newest of the best results come first.
+    is_by_date: bool = False
     #: (name, value) of each filter.
     filters: tuple[tuple[str, str], ...] = ()
 
@@ -83,6 +86,7 @@ class SearchInput:
             mode=parameters.get("mode") or Mode.HYBRID.value,
             k=parameters.get("k") or HIT_COUNTS[0],
             typos=parameters.get("typos") != _NO_TYPOS,
+            is_by_date=parameters.get("sort") == _BY_DATE,
         )
 
     @property
@@ -104,7 +108,11 @@ class SearchInput:
     def manner(self) -> str:
         """Return the query string without the query text: mode, number of hits and filters."""
         as_typed = [] if self.typos else [("typos", _NO_TYPOS)]
-        return urlencode([("mode", self.mode), ("k", self.k), *as_typed, *self.filters])
+        return urlencode([("mode", self.mode), ("k", self.k), *self._sort, *as_typed, *self.filters])
+
+    @property
+    def _sort(self) -> list[tuple[str, str]]:
+        return [("sort", _BY_DATE)] if self.is_by_date else []
 
     @property
     def return_query(self) -> str:
@@ -127,7 +135,7 @@ class SearchInput:
         """Return the fields that the search box repeats: what differs from a search without them."""
         mode = [] if self.mode == Mode.HYBRID else [("mode", self.mode)]
         count = [] if self.k == HIT_COUNTS[0] else [("k", self.k)]
-        return [*mode, *count, *self.filters]
+        return [*mode, *count, *self._sort, *self.filters]
 
     @property
     def without_filters(self) -> "SearchInput":
@@ -152,6 +160,18 @@ class SearchInput:
         ]
 
     @property
+    def orders(self) -> list[Choice]:
+        """Return the orders to choose from."""
+        return [
+            Choice(
+                label=label,
+                address=replace(self, is_by_date=is_by_date).address,
+                is_current=is_by_date == self.is_by_date,
+            )
+            for label, is_by_date in ((_("Relevance"), False), (_("Newest first"), True))
+        ]
+
+    @property
     def hit_counts(self) -> list[Choice]:
         """Return the numbers of hits to choose from."""
         return [
@@ -167,7 +187,7 @@ class SearchInput:
             operators=True,
             mode=Mode(self.mode),
             group=Group.DOCUMENT,
-            k=int(self.k),
+            k=int(HIT_COUNTS[-1] if self.is_by_date else self.k),
             typos=self.typos,
             prefix=True,
             filters=self.search_filters(),

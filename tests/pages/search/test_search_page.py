@@ -220,3 +220,13 @@ def test_start_pages_offer_the_examples_of_the_workspace_alone(visitor, guide):
     Workspace.objects.update(settings={"example_queries": ["wifi", "Where is it?"]})
     assert offered(visitor.get("/w/handbook/search").content.decode()) == ["wifi", "Where%20is%20it%3F"]
     assert offered(visitor.get("/w/handbook/ask").content.decode()) == ["Where%20is%20it%3F"]
+
+
+def test_newest_of_the_best_results_come_first_on_request(transactional_db, visitor, workspace):
+    for n in range(3):
+        shelve(workspace, f"{n}.md", f"entry {n} of the list", metadata={"date": f"200{n}-01-01"})
+    index(workspace)
+    page = text_of(search_page(visitor, q="entry", sort="date"))
+
+    assert re.findall(r'id="open-(\d)">(\d\.md)<', page) == [("1", "2.md"), ("2", "1.md"), ("3", "0.md")]
+    assert '<input type="hidden" name="sort" value="date">' in page
