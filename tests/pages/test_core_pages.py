@@ -39,7 +39,7 @@ _PAGES = {
     "activity": ("/w/quay/activity", "main .activity a"),
     "people": ("/w/quay/people", "main form.role select"),
     "settings": ("/w/quay/settings", "main form [name=slug]"),
-    "admin": ("/admin/", "#content a[href='/admin/ingest/job/']"),
+    "admin": ("/admin/", "#content .operating-figure"),
 }
 
 
@@ -70,7 +70,9 @@ def served_pages(django_db_setup, django_db_blocker, tmp_path_factory):
             Membership.objects.create(workspace=workspace, user=owner, role=Role.OWNER)
         document = shelve(spaces[0], "ropes.md", "# Ropes\n\nA boat has two springs.\n", title="Ropes")
         index(spaces[0])
-        Job.objects.create(workspace=spaces[0], kind="embed", state="succeeded", finished_at=timezone.now())
+        Job.objects.create(
+            workspace=spaces[0], kind="ingest_document", state="succeeded", finished_at=timezone.now()
+        )
         try:
             yield ServedPages(cookie=session_cookie(owner, url), url=url, doc_id=document.doc_id.hex)
         finally:

@@ -314,6 +314,7 @@ NOT_CARRIED: Final[Mapping[str, str]] = {
     "search.Feedback": "names people; the judgements from it are in the topics",
     "search.KeptAnswer": "personal, and names people",
     "search.AnswerDocument": "goes with the answers",
+    "search.Bookmark": "personal",
     "search.AskedQuery": "the query log stays on its machine",
     "ingest.Job": "work of another machine",
     "ingest.JobItem": "work of another machine",

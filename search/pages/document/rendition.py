@@ -143,17 +143,18 @@ def _read(
 
 
 def _with_place(tokens: Sequence[Token], chunk: Chunk | None, marked: range) -> Iterator[Token]:
-    """Yield the tokens, with the id that links to a passage use where the first marked one begins."""
-    wanted = "" if chunk is None else f"chunk-{chunk.chunk_id.hex}"
+    """Yield the tokens, with the id that links to a passage use in the first marked one, beside its own."""
+    wanted = "" if chunk is None or not marked else f"chunk-{chunk.chunk_id.hex}"
+    is_due = False
     for token in tokens:
         is_code = token.type == "code_block" and token.map is not None and token.map[1] >= marked.start
-        if wanted and marked and (is_code or "cited" in str(token.attrGet("class") or "").split()):
-            if token.type == "tr_open":
-                token.attrSet("id", wanted)
-            else:
-                yield Token("place", "", 0, content=wanted)
-            wanted = ""
-        yield token
+        is_due = is_due or is_code or "cited" in str(token.attrGet("class") or "").split()
+        if not (wanted and is_due) or token.type == "tr_open":  # a row has cells only
+            yield token
+            continue
+        place = Token("place", "", 0, content=wanted)
+        yield from (token, place) if token.nesting == 1 else (place, token)
+        wanted = ""
 
 
 def _stretches(parts: Sequence[Any]) -> Iterator[list[Any]]:

@@ -97,7 +97,7 @@ def test_office_document_names_its_place_by_heading_and_not_by_lines(visitor, sh
     chunk = Chunk.objects.get(document=document)
     page = page_of(visitor, document, start=7, end=7, chunk=chunk.chunk_id.hex)
 
-    assert '<p id="L7" class="cited">The lamp burns colza oil' in page
+    assert re.search(r'<p id="L7" class="cited">(<[^>]*>)*The lamp burns colza oil', page)
     assert ">Source</a>" not in page
     assert "Word document" in page
     assert not re.search(r"Lines? \d", page)
@@ -107,9 +107,9 @@ def test_cited_sheet_is_marked_and_has_the_id_that_results_lead_to(visitor, shel
     document = shelve_sample("office/tides.xlsx")
     chunk = Chunk.objects.get(document=document, text__contains="Jamestown")
     page = page_of(visitor, document, chunk=chunk.chunk_id.hex)
-    marked = re.findall(r'<tr id="([^"]+)" class="cited">(.*?)</tr>', page, re.DOTALL)
+    marked = re.findall(r'<tr id="(L\d+)" class="cited">(.*?)</tr>', page, re.DOTALL)
 
-    assert marked[0][0] == f"chunk-{chunk.chunk_id.hex}"
+    assert f'id="chunk-{chunk.chunk_id.hex}"' in marked[0][1]
     assert [re.findall(r">([^<>\s]+)</td>", row) for _, row in marked][1] == ["2024-06-01", "Newport", "1.25"]
     assert "Ida Lewis of Lime Rock" not in "".join(row for _, row in marked)
     keepers = Chunk.objects.get(document=document, text__contains="Lime Rock")

@@ -89,7 +89,7 @@ def test_author_is_a_filter_and_shown_with_the_date_of_the_document(visitor, wor
     assert '<span class="fact">Ada &lt;Lovelace&gt;</span>' in narrowed and ">3 Feb 2001</time>" in narrowed
     assert hits(search_page(visitor, q="restart", dated_before="2001-02-04")) == ["Part 3"]
     shown = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
-    assert "<dt>Author</dt><dd>Ada &lt;Lovelace&gt;</dd>" in shown and ">3 Feb 2001</time>" in shown
+    assert " · Ada &lt;Lovelace&gt; · " in shown and ">3 Feb 2001</time>" in shown
 
 
 def test_a_second_value_of_a_filter_widens_and_the_same_again_leaves_it_out(visitor, shelf):

@@ -40,7 +40,7 @@ def test_hit_links_to_its_lines_with_marked_words_ranks_and_the_absent_leg(visit
 def test_document_shows_its_further_sections(visitor, guide):
     page = text_of(search_page(visitor, q="restart workers"))
     assert page.count('<li class="result"') == 1
-    assert re.search(r'<ul class="sections">\s*<li><a href="[^"]+#L\d+">', page)
+    assert re.search(r'<ul class="sections">\s*<li><a href="[^"]+#L\d+" title="ops/deploy.md#L\d+', page)
 
 
 def test_operators_in_the_search_box_are_obeyed_and_counted(visitor, guide):

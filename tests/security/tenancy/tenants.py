@@ -24,6 +24,7 @@ from kebab.people.models import (
 from kebab.people.tokens import mint_token
 from kebab.tenancy.checks import tenant_models
 from search.models import (
+    Bookmark,
     ChunkVector,
     EmbeddingSpace,
     Feedback,
@@ -92,6 +93,7 @@ def make_tenant(name: str) -> Tenant:
     SourceReader.objects.create(workspace=workspace, source=source, group=group)
     _fill_evaluation(workspace, source, name)
     make_answer(source.documents.get(), question=f"xyzzy{name}")
+    Bookmark.objects.create(workspace=workspace, document=source.documents.get(), creator=name)
     make_query(workspace, f"xyzzy{name}")
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 

@@ -14,7 +14,8 @@ def test_address_has_the_hash_of_the_content_and_a_missing_file_none():
     assert storage.url("kebab/none.css") == "/static/kebab/none.css"
 
 
-def test_file_is_kept_by_browsers(client):
+def test_file_is_kept_by_browsers(client, db):
     response = client.get(static("kebab/base.css"))
+    response.close()
 
     assert response["Cache-Control"] == "max-age=315360000, public, immutable"
