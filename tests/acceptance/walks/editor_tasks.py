@@ -40,7 +40,7 @@ def upload_chosen_files(visitor: Visitor) -> None:
     )
     expect_searchable(page, 2)
     visitor.follow("Search for what is in them")
-    page.get_by_role("searchbox").press_sequentially(f"kedge of {visitor.name}")
+    page.locator("[data-search-box]").press_sequentially(f"kedge of {visitor.name}")
 
     expect(page.locator(".hit").filter(has_text=name)).to_have_count(2)
 

@@ -45,7 +45,7 @@ def follow_a_spelling_suggestion(visitor: Visitor) -> None:
     visitor.open("search?q=pontooon&mode=lexical")
     page.locator(".meant a").click()
 
-    expect(page.get_by_role("searchbox")).to_have_value("pontoon")
+    expect(page.locator("[data-search-box]")).to_have_value("pontoon")
     expect(page.locator(".hit").first).to_be_visible()
 
 

@@ -98,7 +98,7 @@ def _type_all(page: Page, queries: Sequence[str], pace_ms: int) -> list[float]:
 
 
 def _type_query(page: Page, query: str, pace_ms: int) -> list[float]:
-    box = page.get_by_role("searchbox")
+    box = page.locator("[data-search-box]")
     box.fill("")
     expect(page.locator(".hit")).to_have_count(0)
     page.wait_for_timeout(pace_ms)

@@ -150,8 +150,8 @@ _SEARCHING: Sequence[RegisteredPage] = (
         route="search",
         variant="why",
         query="q=springs",
-        opens=".hits .why summary",
-        shows=".hits .why[open] *",
+        opens=".result-acts summary",
+        shows=".result-acts [open] .why",
     ),
     RegisteredPage(
         route="search", variant="as-owner", query="q=springs", as_role=Role.OWNER, shows=".results article"

@@ -1,4 +1,4 @@
-"""Search in a real browser: as you type, by keyboard, and copied citations."""
+"""Search in a real browser: as you type, by keyboard, and copied links."""
 
 import re
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import Feedback
 from tests.pages.search.shelf import index, shelve
-from tests.support.browser import WATCH_THE_COPY, needs_browser, session_cookie
+from tests.support.browser import needs_browser, session_cookie
 
 pytestmark = needs_browser
 
@@ -27,20 +27,20 @@ def tagged_entries(workspace, member, guide):
 
 
 def hit_links(page):
-    return page.locator(".hit h2 a")
+    return page.locator("[data-result] h2 a")
 
 
 def test_hits_come_as_one_types_and_the_address_is_replaced(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search")
     steps = page.evaluate("history.length")
-    page.get_by_role("searchbox").press_sequentially("restart workers")
+    page.locator("[data-search-box]").press_sequentially("restart workers")
 
     expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
     expect(page).to_have_url(re.compile(r"\?q=restart\+workers&"))
     expect(page).to_have_title(re.compile("^restart workers"))
-    expect(page.get_by_role("searchbox")).to_be_focused()
-    expect(page.locator("#count")).to_have_text(re.compile(r"^\d+ hits?$"))
+    expect(page.locator("[data-search-box]")).to_be_focused()
+    expect(page.locator("#count")).to_have_text(re.compile(r"^\d+ documents?$"))
     assert page.evaluate("history.length") == steps
     page.reload()
     expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
@@ -50,7 +50,7 @@ def test_only_the_last_of_quick_keystrokes_is_sent(open_page, member, guide):
     page, asked = open_page(member), []
     page.goto("/w/handbook/search")
     page.on("request", lambda request: "/search?q=" in request.url and asked.append(request.url))
-    page.get_by_role("searchbox").press_sequentially("restart", delay=5)
+    page.locator("[data-search-box]").press_sequentially("restart", delay=5)
 
     expect(page).to_have_url(re.compile("q=restart&"))
     assert len(asked) < len("restart")
@@ -60,7 +60,7 @@ def test_only_the_last_of_quick_keystrokes_is_sent(open_page, member, guide):
 def test_the_box_is_emptied_and_the_hits_go(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart")
-    page.get_by_role("searchbox").fill("")
+    page.locator("[data-search-box]").fill("")
 
     expect(page.get_by_role("article")).to_have_count(0)
     expect(page).to_have_url(re.compile("/search$"))
@@ -73,13 +73,13 @@ def test_arrows_move_through_the_hits_enter_opens_escape_goes_back(open_page, me
     page.keyboard.press("ArrowDown")
     expect(hit_links(page).nth(0)).to_be_focused()
     page.keyboard.press("ArrowUp")
-    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.locator("[data-search-box]")).to_be_focused()
     for _ in range(20):
         page.keyboard.press("ArrowDown")
     expect(hit_links(page).nth(9)).to_be_focused()
     expect(hit_links(page).nth(9)).to_be_in_viewport()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.locator("[data-search-box]")).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
 
@@ -89,11 +89,11 @@ def test_arrows_move_through_the_hits_enter_opens_escape_goes_back(open_page, me
 def test_filters_are_counted_after_the_hits_and_shown_beside_them(open_page, member, tagged_entries):
     page = open_page(member, viewport={"width": 1440, "height": 900})
     page.goto("/w/handbook/search")
-    page.get_by_role("searchbox").press_sequentially("entry")
+    page.locator("[data-search-box]").press_sequentially("entry")
     page.get_by_role("link", name=re.compile("^old 1")).click()
 
     expect(page.get_by_role("article")).to_have_count(1)
-    page.get_by_role("searchbox").fill("entry of")
+    page.locator("[data-search-box]").fill("entry of")
     expect(page).to_have_url(re.compile("q=entry\\+of&.*tags_any=old"))
     page.get_by_role("link", name="Remove Tag: old").click()
     expect(page.get_by_role("article").filter(has_text="new.md")).to_have_count(1)
@@ -104,7 +104,7 @@ def test_on_a_phone_filters_open_when_asked(open_page, member, tagged_entries):
     page.goto("/w/handbook/search?q=entry")
     value = page.get_by_role("link", name=re.compile("^old 1"))
     expect(value).to_be_hidden()
-    page.get_by_text("Filters", exact=True).click()
+    page.get_by_text("Filter results").click()
     expect(value).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
@@ -112,56 +112,50 @@ def test_on_a_phone_filters_open_when_asked(open_page, member, tagged_entries):
 def test_more_hits_are_appended_and_the_keyboard_goes_on_with_them(open_page, member, list_of_entries):
     page = open_page(member)
     page.goto("/w/handbook/search?q=entry&mode=lexical")
-    page.get_by_role("link", name="More hits").press("Enter")
+    page.get_by_role("link", name="More results").press("Enter")
     expect(hit_links(page)).to_have_count(20)
     expect(hit_links(page).nth(10)).to_be_focused()
-    page.get_by_role("link", name="More hits").press("Enter")
+    page.get_by_role("link", name="More results").press("Enter")
     expect(hit_links(page)).to_have_count(30)
 
-    expect(page.get_by_text("No more hits.")).to_be_visible()
-    ids = page.locator(".hit h2").evaluate_all("all => all.map(each => each.id)")
+    expect(page.get_by_text("No more results")).to_be_visible()
+    ids = page.locator("[data-result] h2").evaluate_all("all => all.map(each => each.id)")
     assert len(set(ids)) == 30
 
 
 def test_a_vote_is_kept_in_its_place(open_page, member, workspace, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart&mode=lexical")
-    page.get_by_role("button", name="Hit 1 answers the query").click()
+    page.get_by_role("article").hover()
+    page.get_by_role("button", name="Helpful", exact=True).click()
 
-    expect(page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_focused()
-    expect(page.locator("#count")).to_have_text("Noted: hit 1 answers the query.")
+    expect(page.get_by_role("button", name="Helpful", exact=True, pressed=True)).to_be_focused()
+    expect(page.locator("#count")).to_have_text("Thanks for your feedback")
     assert Feedback.objects.in_workspace(workspace).get().is_relevant
 
 
 def test_more_hits_and_votes_need_no_javascript(open_page, member, workspace, list_of_entries):
     page = open_page(member, java_script_enabled=False)
     page.goto("/w/handbook/search?q=entry&mode=lexical")
-    page.get_by_role("link", name="More hits").click()
-    expect(page.locator("#hit-20")).to_be_visible()
-    page.get_by_role("button", name="Hit 11 doesn’t answer the query").click()
+    page.get_by_role("link", name="More results").click()
+    expect(page.locator("#result-20")).to_be_visible()
+    page.locator("#vote-11-no").click()
 
-    expect(page.get_by_text(re.compile(r"Noted: \d+\.md"))).to_be_visible()
-    expect(page.locator("#hit-11")).to_be_in_viewport()
+    expect(page.get_by_text("Thanks for your feedback")).to_be_visible()
+    expect(page.locator("#result-11")).to_be_in_viewport()
     assert not Feedback.objects.in_workspace(workspace).get().is_relevant
 
 
-def test_a_citation_is_copied_and_that_is_said(open_page, member, guide):
+def test_link_to_a_result_is_copied_and_that_is_said(open_page, member, guide):
     page = open_page(member, permissions=["clipboard-read", "clipboard-write"])
     page.goto("/w/handbook/search?q=restart")
-    page.evaluate(WATCH_THE_COPY)
-    page.get_by_role("button", name=re.compile("^Copy the citation")).first.click()
+    address = hit_links(page).first.evaluate("link => link.href")
+    page.get_by_role("article").first.hover()
+    page.get_by_role("button", name="Copy link").first.click()
 
-    assert page.evaluate("window.isSaid")
-    assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
-
-
-def test_a_document_gives_the_citation_of_its_cited_place(open_page, member, guide):
-    page = open_page(member, permissions=["clipboard-read", "clipboard-write"])
-    page.goto(f"/w/handbook/documents/{guide.doc_id.hex}?start=3&end=3")
-    page.get_by_role("button", name="Copy the citation").click()
-
-    expect(page.get_by_role("status")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == address
+    assert address.endswith("#L3")
 
 
 @pytest.fixture
@@ -183,22 +177,23 @@ def test_hits_that_cannot_be_fetched_are_said_while_the_former_stay(unwatched_pa
     page.goto("/w/handbook/search?q=restart&mode=lexical")
     for status in (None, 404, 429, 500):
         page.route("**/search?**", answer_with(status))
-        page.get_by_role("searchbox").fill(f"workers {status}")
+        page.locator("[data-search-box]").fill(f"workers {status}")
 
         expect(page.get_by_role("alert")).to_be_visible()
         expect(page.get_by_role("article")).to_have_count(1)
         page.unroute("**/search?**")
-        page.get_by_role("searchbox").fill("roll back")
+        page.locator("[data-search-box]").fill("roll back")
         expect(page.locator("#undone")).to_be_hidden()
 
 
 def test_a_vote_that_is_refused_is_said(unwatched_page, workspace, guide):
     page = unwatched_page
     page.goto("/w/handbook/search?q=restart&mode=lexical")
-    page.locator(".vote [name=csrfmiddlewaretoken]").evaluate("token => { token.value = 'x' }")
-    page.get_by_role("button", name="Hit 1 answers the query").click()
+    page.locator("#vote [name=csrfmiddlewaretoken]").evaluate("token => { token.value = 'x' }")
+    page.get_by_role("article").hover()
+    page.get_by_role("button", name="Helpful", exact=True).click()
 
-    expect(page.get_by_role("alert")).to_contain_text("Your vote was not kept")
+    expect(page.get_by_role("alert")).to_contain_text("Your feedback wasn’t saved")
     assert not Feedback.objects.in_workspace(workspace).exists()
 
 
@@ -206,15 +201,15 @@ def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_pag
     page = unwatched_page
     page.goto("/w/handbook/search?q=entry")
     page.route("**/search/filters?**", lambda route: route.fulfill(status=500, body="no"))
-    page.get_by_role("searchbox").fill("entry of")
+    page.locator("[data-search-box]").fill("entry of")
 
-    expect(page.get_by_role("alert")).to_contain_text("filters could not be counted")
+    expect(page.get_by_role("alert")).to_contain_text("filters couldn’t be counted")
     expect(page.locator(".facet")).to_have_count(0)
 
 
 def test_error_of_the_query_is_shown_at_the_box_until_it_is_corrected(unwatched_page, guide):
     page = unwatched_page
-    box = page.get_by_role("searchbox")
+    box = page.locator("[data-search-box]")
     page.goto("/w/handbook/search")
     box.fill("'\"'")
     expect(box).to_have_attribute("aria-invalid", "true")
@@ -230,9 +225,9 @@ def test_counts_of_the_query_before_come_too_late(open_page, member, tagged_entr
     page.goto("/w/handbook/search")
     page.route("**/search/filters?**", lambda route: held.append(route))
     with page.expect_request("**/search/filters?**"):
-        page.get_by_role("searchbox").fill("entry")
+        page.locator("[data-search-box]").fill("entry")
     with page.expect_event("requestfailed"):
-        page.get_by_role("searchbox").fill("")
+        page.locator("[data-search-box]").fill("")
 
     expect(page).to_have_url(re.compile("/search$"))
     expect(page.locator("#filters")).to_be_hidden()
@@ -244,7 +239,7 @@ def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged_e
     page.goto("/w/handbook/search?q=entry&mode=lexical")
     page.route(re.compile(r"/search\?q=entry(\+|%20)of"), lambda route: held.append(route))
     with page.expect_request(re.compile(r"/search\?q=entry(\+|%20)of")):
-        page.get_by_role("searchbox").fill("entry of")
+        page.locator("[data-search-box]").fill("entry of")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(hit_links(page).nth(1)).to_be_focused()
@@ -257,12 +252,12 @@ def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged_e
 def test_more_hits_of_what_was_typed_repeat_none(open_page, member, list_of_entries):
     page = open_page(member)
     page.goto("/w/handbook/search?mode=lexical")
-    page.get_by_role("searchbox").press_sequentially("entry")
-    page.get_by_role("link", name="More hits").press("Enter")
+    page.locator("[data-search-box]").press_sequentially("entry")
+    page.get_by_role("link", name="More results").press("Enter")
 
     expect(hit_links(page)).to_have_count(20)
     expect(hit_links(page).nth(10)).to_be_focused()
-    citations = page.locator("[data-copy]").evaluate_all("all => all.map(each => each.dataset.copy)")
+    citations = hit_links(page).evaluate_all("all => all.map(each => each.href)")
     assert len(set(citations)) == 20
 
 
@@ -270,7 +265,7 @@ def test_logged_out_person_is_sent_to_log_in(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search")
     page.context.clear_cookies()
-    page.get_by_role("searchbox").press_sequentially("restart")
+    page.locator("[data-search-box]").press_sequentially("restart")
 
     expect(page).to_have_url(re.compile("/login.*next=.*search.*q%3Dr"))
 
@@ -281,8 +276,65 @@ def test_a_request_that_was_cancelled_is_no_error(open_page, member, guide):
     page.route(re.compile(r"/search\?q=res($|&)"), lambda route: held.append(route))
     with page.expect_event("requestfailed"):
         with page.expect_request(re.compile(r"q=res($|&)")):
-            page.get_by_role("searchbox").press_sequentially("res")
-        page.get_by_role("searchbox").press_sequentially("tart")
+            page.locator("[data-search-box]").press_sequentially("res")
+        page.locator("[data-search-box]").press_sequentially("tart")
 
     expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
     assert len(held) == 1
+
+
+def test_arrows_lead_through_a_result_that_is_one_stop_of_the_tab_key(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=restart&mode=lexical")
+    hit_links(page).first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Copy link")).to_be_focused()
+    page.keyboard.press("Tab")
+
+    assert not page.evaluate("document.activeElement.closest('[data-result]')")
+
+
+def test_box_of_any_page_suggests_titles_and_the_palette_leads_to_pages(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/bookmarks")
+    page.get_by_role("combobox", name="Search Team handbook").press_sequentially("depl")
+    expect(page.get_by_role("option", name="Deploy guide")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"/documents/{guide.doc_id.hex}"))
+
+    page.get_by_role("combobox", name="Search Team handbook").press("Control+k")
+    page.get_by_role("combobox", name="Go to").press_sequentially("bookm")
+    page.get_by_role("option", name="Bookmarks").click()
+    expect(page).to_have_url(re.compile("/bookmarks$"))
+
+
+def test_recent_searches_are_offered_in_the_empty_box_until_one_logs_out(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/bookmarks")
+    box = page.get_by_role("combobox", name="Search Team handbook")
+    box.fill("restart workers")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("q=restart"))
+    page.goto("/w/handbook/bookmarks")
+    box.focus()
+    expect(page.get_by_role("option", name="restart workers")).to_be_visible()
+
+    page.keyboard.press("Escape")
+    page.get_by_label("Account of").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_url(re.compile("/login"))
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_theme_is_changed_at_once_and_kept(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search")
+    page.get_by_label("Account of").click()
+    with page.expect_response("**/profile/theme"):
+        page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 19, 18)"
+    page.reload()
+
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -32,6 +32,7 @@ document.addEventListener("keydown", (event) => {
       menu.open = false;
       menu.querySelector("summary").focus();
     }
+    if (event.target.matches("[data-search-box]")) event.target.blur();
   }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (event.key === "/") {
