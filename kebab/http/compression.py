@@ -1,4 +1,4 @@
-"""Middleware that gzips static text files, and nothing else.
+"""Middleware that gzips static text files, and no pages.
 
 Pages reflect user input next to the secrets of forms, and the compressed size of such a page would leak
 those secrets (Gluck, Harris, Prado, BREACH, 2013). Static files hold no secret.

@@ -1,5 +1,6 @@
 """Icons, moments and initials, as all pages show them."""
 
+import re
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -16,6 +17,7 @@ register = template.Library()
 
 #: Moments further away than this are shown as dates.
 RELATIVE_DAYS = 30
+_ROOT = re.compile(r"</?svg[^>]*>|\n\s*")
 # Weeks, days, hours, minutes.
 _UNITS_S = (604_800, 86_400, 3_600, 60)
 
@@ -24,7 +26,32 @@ _UNITS_S = (604_800, 86_400, 3_600, 60)
 @cache
 def icon(name: str, size: int = 16) -> SafeString:
     """Return an icon of Lucide as inline SVG, which screen readers leave out."""
-    return mark_safe(lucide(str(name), size=size, aria_hidden="true"))  # noqa: S308  # made of the library's file
+    return _svg(_shapes(name), size, ' viewBox="0 0 24 24"')
+
+
+@register.simple_tag
+@cache
+def symbols(*names: str) -> SafeString:
+    """Return the icons that `repeated_icon` of the page refers to."""
+    found = (f'<symbol id="icon-{name}" viewBox="0 0 24 24">{_shapes(name)}</symbol>' for name in names)
+    return mark_safe(f"<svg hidden>{''.join(found)}</svg>")  # noqa: S308  # made of the library's files
+
+
+@register.simple_tag
+@cache
+def repeated_icon(name: str, size: int = 16) -> SafeString:
+    """Return an icon that occurs many times on the page, a reference to one of its `symbols`."""
+    return _svg(f'<use href="#icon-{name}"/>', size)
+
+
+def _svg(content: str, size: int, more: str = "") -> SafeString:
+    opened = f'<svg class="icon" width="{size}" height="{size}"{more} aria-hidden="true">'
+    return mark_safe(f"{opened}{content}</svg>")  # noqa: S308  # made of the library's files
+
+
+def _shapes(name: str) -> str:
+    """Return what is inside of Lucide's SVG; base.css has the attributes of its root."""
+    return _ROOT.sub("", lucide(str(name))).replace("\n", "")
 
 
 @register.filter

@@ -8,7 +8,9 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
+from django.views.decorators.gzip import gzip_page
 from django_htmx.http import replace_url, reswap
 
 from kebab.http.api.errors import Problem
@@ -25,6 +27,9 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.types import Mode, SearchResult
 
 
+# Compressed, although they repeat the query: their secret, the token of forms, is masked anew in each answer,
+# requests from other sites carry no session, and Django adds random bytes.
+@method_decorator(gzip_page, name="dispatch")
 class SearchingPage(WorkspacePage):
     """Base of the search pages: parameters come from the address, problems are shown at the search box."""
 

@@ -21,8 +21,16 @@ def test_static_files_of_text_are_smaller_and_the_same(client, db):
         assert gzip.decompress(small) == whole
 
 
-def test_pages_and_the_api_are_never_compressed(visitor, workspace):
-    for address in ("/w/handbook/search?q=x", "/login", "/api/v1/workspaces", "/api/schema/"):
+def test_search_pages_are_compressed_with_random_bytes(visitor, guide):
+    answers = [visitor.get("/w/handbook/search?q=restart", **_TAKES_GZIP) for _ in range(8)]
+
+    assert {answer["Content-Encoding"] for answer in answers} == {"gzip"}
+    assert b"Deploy guide" in gzip.decompress(answers[0].content)
+    assert len({len(answer.content) for answer in answers}) > 1
+
+
+def test_other_pages_and_the_api_are_never_compressed(visitor, workspace):
+    for address in ("/w/handbook/people", "/login", "/api/v1/workspaces", "/api/schema/"):
         assert "Content-Encoding" not in visitor.get(address, **_TAKES_GZIP)
 
 

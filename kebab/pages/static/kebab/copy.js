@@ -40,12 +40,15 @@ const copy = async (text, field) => {
   }
 };
 
+// The link of the result that the button belongs to.
+const linkBeside = (button) => button.closest("article").querySelector("h2 a").href;
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy], [data-copy-link]");
   if (!button) return;
   const source = button.dataset.copy && document.getElementById(button.dataset.copy);
   const field = source?.matches("input, textarea") ? source : null;
-  const text = source ? field?.value ?? source.textContent : new URL(button.dataset.copyLink, location.href).href;
+  const text = source ? field?.value ?? source.textContent : new URL(button.dataset.copyLink || linkBeside(button), location.href).href;
   const isDone = await copy(text, field);
   if (isDone) button.focus();
   announce(button, isDone ? words.copied : words.copyByHand);
