@@ -187,12 +187,8 @@ def _join_query(place: dict[str, object], return_query: str) -> str:
 
 def _votes(access: Access, hit: SearchHit, given: bool | None) -> tuple[ShownVote, ...]:
     page = reverse("search-vote", args=[access.workspace.slug])
-    named = {
-        "source": hit.source,
-        "version": hit.version or "",
-        "citation": hit.citation.uri,
-        "rank": hit.rank,
-    }
+    version = {"version": hit.version} if hit.version else {}
+    named = {"source": hit.source, **version, "citation": hit.citation.uri, "rank": hit.rank}
     return (
         ShownVote(
             value="yes",

@@ -58,13 +58,13 @@ def _reach_first_hit(owner: Visitor) -> None:
     page.get_by_label("Name", exact=True).fill("Harbour office")
     page.get_by_label("URL name").fill(SLUG)
     owner.submit("Create")
-    expect(page.get_by_text("Nothing has been indexed in this workspace yet.")).to_be_visible()
+    expect(page.get_by_text("Nothing to search yet")).to_be_visible()
     owner.follow("Upload files")
     page.locator("#file").set_input_files([FILES / name for name in _FIRST_FILES])
     expect_searchable(page, len(_FIRST_FILES))
-    owner.follow("Search for what is in them")
+    page.locator("[data-searchable] a").first.click()
     page.locator("[data-search-box]").press_sequentially("chafed rope")
-    expect(page.locator(".hit").first).to_contain_text("Moorings and berths")
+    expect(page.locator("[data-result]").first).to_contain_text("Moorings and berths")
 
 
 def _join(owner: Visitor, newcomer: Visitor, role: str) -> None:

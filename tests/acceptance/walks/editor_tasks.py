@@ -26,7 +26,7 @@ def markdown(name: str, text: str) -> dict[str, Any]:
 def expect_searchable(page: Page, count: int) -> None:
     """Wait until the uploads page reports that so many files can be found."""
     expect(page.locator("[data-summary]")).to_have_text(
-        f"{count} of {count} searchable.", timeout=_SEARCHABLE_MS
+        f"{count} of {count} added", timeout=_SEARCHABLE_MS
     )
 
 
@@ -39,10 +39,10 @@ def upload_chosen_files(visitor: Visitor) -> None:
         [markdown(f"{name}-{n}.md", f"# {name}\n\nThe kedge {n} of {visitor.name} is heavy.") for n in (1, 2)]
     )
     expect_searchable(page, 2)
-    visitor.follow("Search for what is in them")
+    visitor.page.locator("[data-searchable] a").first.click()
     page.locator("[data-search-box]").press_sequentially(f"kedge of {visitor.name}")
 
-    expect(page.locator(".hit").filter(has_text=name)).to_have_count(2)
+    expect(page.locator("[data-result]").filter(has_text=name)).to_have_count(2)
 
 
 def upload_dropped_files(visitor: Visitor) -> None:

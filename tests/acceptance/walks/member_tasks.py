@@ -7,15 +7,14 @@ from playwright.sync_api import expect
 from kebab.people.models import Role
 from tests.acceptance.walks.task import Task
 from tests.acceptance.walks.visitor import Visitor
-from tests.support.browser import WATCH_THE_COPY
 
 
 def find_a_passage_by_keyboard(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search")
     page.keyboard.type("chafed rope")  # the search box has the focus
-    expect(page.locator(".hit").first).to_contain_text("Moorings and berths")
-    expect(page.locator(".hit").first.locator("mark").first).to_be_visible()
+    expect(page.locator("[data-result]").first).to_contain_text("Moorings and berths")
+    expect(page.locator("[data-result]").first.locator("mark").first).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
 
@@ -27,17 +26,19 @@ def filter_a_search_and_explain_it(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search?q=harbour")
     page.get_by_role("link", name=re.compile("^berths 1")).click()
-    elsewhere = page.locator(".hit").filter(has_not_text="moorings.md")
+    elsewhere = page.locator("[data-result]").filter(has_not_text="moorings.md")
     expect(elsewhere).to_have_count(0)
-    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator("[data-result]").first).to_be_visible()
     page.get_by_role("link", name="Remove Tag: berths").click()
     expect(elsewhere.first).to_be_visible()
-    page.get_by_role("navigation", name="Mode").get_by_role("link", name="lexical").click()
-    expect(page.locator(".modes [aria-current]")).to_have_text("lexical")
-    page.locator(".why summary").first.click()
+    page.get_by_label("Search options").click()
+    page.get_by_role("link", name="Exact words").click()
+    expect(page).to_have_url(re.compile("mode=lexical"))
+    page.get_by_role("article").first.hover()
+    page.get_by_label("Why this result").first.click()
 
-    expect(page.locator(".why").first).to_contain_text("rank 1")
-    expect(page.locator(".why svg").first).to_be_visible()
+    expect(page.locator(".why").first).to_contain_text("place 1")
+    expect(page.locator(".why meter").first).to_be_visible()
 
 
 def follow_a_spelling_suggestion(visitor: Visitor) -> None:
@@ -46,23 +47,24 @@ def follow_a_spelling_suggestion(visitor: Visitor) -> None:
     page.locator(".meant a").click()
 
     expect(page.locator("[data-search-box]")).to_have_value("pontoon")
-    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator("[data-result]").first).to_be_visible()
 
 
 def give_feedback_on_a_hit(visitor: Visitor) -> None:
     visitor.open("search?q=chafed+rope")
-    visitor.press("Hit 1 answers the query")
+    visitor.page.get_by_role("article").first.hover()
+    visitor.page.locator("#vote-1-yes").click()
 
-    expect(visitor.page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_visible()
+    expect(visitor.page.locator("#vote-1-yes[aria-pressed=true]")).to_be_visible()
 
 
-def copy_a_citation(visitor: Visitor) -> None:
+def copy_a_link(visitor: Visitor) -> None:
     visitor.open("search?q=chafed+rope")
-    visitor.page.evaluate(WATCH_THE_COPY)
-    visitor.page.get_by_role("button", name=re.compile("^Copy the citation")).first.click()
+    visitor.page.get_by_role("article").first.hover()
+    visitor.page.get_by_role("button", name="Copy link").first.click()
 
-    assert visitor.page.evaluate("window.isSaid")
-    assert "moorings.md#L" in visitor.page.evaluate("navigator.clipboard.readText()")
+    expect(visitor.page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    assert "#L" in visitor.page.evaluate("navigator.clipboard.readText()")
 
 
 def read_documents_of_every_kind(visitor: Visitor) -> None:
@@ -74,10 +76,11 @@ def read_documents_of_every_kind(visitor: Visitor) -> None:
         "marmalade siren": ".sheet",
     }.items():
         visitor.open(f"search?mode=lexical&q={query.replace(' ', '+')}")
-        page.locator(".hit h2 a").first.click()
+        page.locator("[data-result] h2 a").first.click()
         expect(page.locator(shows).first).to_be_visible()
-        page.get_by_role("link", name="What the index saw").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("What the index saw")
+        page.get_by_label("More actions").click()
+        page.get_by_role("link", name="Indexed text").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Indexed text")
         expect(page.locator(".chunk").first).to_be_visible()
 
 
@@ -129,7 +132,7 @@ TASKS = (
     Task(do=filter_a_search_and_explain_it, need=Role.VIEWER, begins_at="search?q=harbour"),
     Task(do=follow_a_spelling_suggestion, need=Role.VIEWER, begins_at="search?q=pontooon&mode=lexical"),
     Task(do=give_feedback_on_a_hit, need=Role.VIEWER, begins_at="search?q=chafed+rope"),
-    Task(do=copy_a_citation, need=Role.VIEWER, begins_at="search?q=chafed+rope&k=5"),
+    Task(do=copy_a_link, need=Role.VIEWER, begins_at="search?q=chafed+rope&k=5"),
     Task(do=read_documents_of_every_kind, need=Role.VIEWER, begins_at="search?q=double-entry+booking"),
     Task(do=ask_and_read_the_citations, need=Role.VIEWER, begins_at="ask"),
     Task(do=ask_an_unanswerable_question_and_delete_it, need=Role.VIEWER, begins_at="ask"),

@@ -62,8 +62,8 @@ class Visitor:
     def go_by_tab(self, name: str) -> None:
         """Open the page of a tab."""
         with self.page.expect_navigation():  # until the page has loaded: Enter works once its script runs
-            self.page.locator("nav.tabs").get_by_role("link", name=name, exact=True).click()
-        expect(self.page.locator("nav.tabs [aria-current=page]")).to_have_text(name)
+            self.page.locator("nav.sidebar").get_by_role("link", name=name, exact=True).click()
+        expect(self.page.locator("nav.sidebar [aria-current=page]")).to_have_text(name)
 
     def press(self, name: str) -> None:
         """Press the button of this name, which stays on the page."""
