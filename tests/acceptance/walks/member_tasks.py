@@ -25,6 +25,7 @@ def find_a_passage_by_keyboard(visitor: Visitor) -> None:
 def filter_a_search_and_explain_it(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search?q=harbour")
+    page.get_by_text("Filter results").click()
     page.get_by_role("link", name=re.compile("^berths 1")).click()
     elsewhere = page.locator("[data-result]").filter(has_not_text="moorings.md")
     expect(elsewhere).to_have_count(0)
