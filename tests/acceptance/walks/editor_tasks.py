@@ -25,9 +25,7 @@ def markdown(name: str, text: str) -> dict[str, Any]:
 
 def expect_searchable(page: Page, count: int) -> None:
     """Wait until the uploads page reports that so many files can be found."""
-    expect(page.locator("[data-summary]")).to_have_text(
-        f"{count} of {count} added", timeout=_SEARCHABLE_MS
-    )
+    expect(page.locator("[data-summary]")).to_have_text(f"{count} of {count} added", timeout=_SEARCHABLE_MS)
 
 
 def upload_chosen_files(visitor: Visitor) -> None:
