@@ -130,7 +130,7 @@ class _Reading:
         if sentences and _introduces(sentences[-1], following):
             self._lead = sentences.pop()
         if self._code is not None and sentences:
-            shown = _shown(sentences[0], self._origin)
+            shown = _plain_lead(sentences[0], self._origin)
             yield self._quote(self._code, after=sentences[0], shown_after=shown)
         yield from (_sentence(each, self._origin) for each in sentences)
 
@@ -146,7 +146,7 @@ class _Reading:
         cut = _cut(block.text)
         # A quote is one run of the passage: what follows lines that were left out is no part of it.
         verbatim = (self._lead, block.directive, cut, after if cut == block.text else "")
-        lead = re.sub(r"\s*:{2,}\Z", ":", _shown(self._lead, self._origin))
+        lead = re.sub(r"\s*:{2,}\Z", ":", _plain_lead(self._lead, self._origin))
         return Quote(
             verbatim="\n".join(filter(None, verbatim)),
             lead=lead or _caption(self._caption_text),
@@ -168,10 +168,10 @@ def _sentences(block: Block, origin: Origin) -> list[str]:
 
 def _sentence(text: str, origin: Origin) -> Quote:
     verbatim = text[:MAX_SENTENCE_CHARS]
-    return Quote(verbatim=verbatim, lead=_shown(verbatim, origin) or verbatim)
+    return Quote(verbatim=verbatim, lead=_plain_lead(verbatim, origin) or verbatim)
 
 
-def _shown(sentence: str, origin: Origin) -> str:
+def _plain_lead(sentence: str, origin: Origin) -> str:
     if origin.extension in ("rst", "rest"):
         return plain_text(sentence, origin.path, is_code=False).text.replace(SEPARATOR, "·")
     return _LINK.sub(r"\1", sentence)

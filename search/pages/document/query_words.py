@@ -54,9 +54,11 @@ class QueryWords:
         return [self.mark(line) for line in lines]
 
     def _mark_text(self, text: str) -> str:
-        return RUN.sub(self._marked, text) if "&" not in text else _ENTITY_OR_RUN.sub(self._marked, text)
+        return (
+            RUN.sub(self._mark_word, text) if "&" not in text else _ENTITY_OR_RUN.sub(self._mark_word, text)
+        )
 
-    def _marked(self, found: re.Match[str]) -> str:
+    def _mark_word(self, found: re.Match[str]) -> str:
         word = found[0]
         if word.startswith("&") or self._marks >= _MAX_MARKS:
             return word

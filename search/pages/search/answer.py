@@ -1,5 +1,7 @@
 """The strip above the results of a question: the quote that answers it best."""
 
+from dataclasses import replace
+
 from django.http import HttpResponse
 
 from kebab.pages.page import HtmxHttpRequest, WorkspacePage
@@ -22,8 +24,9 @@ class QuotedAnswer(WorkspacePage):
     def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the quote with its place; nothing if no passage answers. Raises InvalidQuery."""
         asked = SearchInput.from_parameters(request.GET)
-        question = QuestionInput(question=asked.text)
-        quoted = quote_answer(workspace, self.access.reader, question.build_request(workspace))
+        request_of_text = QuestionInput(question=asked.text).build_request(workspace)
+        question = replace(request_of_text, filters=asked.search_filters())
+        quoted = quote_answer(workspace, self.access.reader, question)
         if quoted is None:
             return HttpResponse("")
         text, citation = quoted

@@ -26,6 +26,8 @@ def test_search_pages_are_compressed_with_random_bytes(visitor, guide):
 
     assert {answer["Content-Encoding"] for answer in answers} == {"gzip"}
     assert b"Deploy guide" in gzip.decompress(answers[0].content)
+    # Django writes them as a file name, which the flags of the header announce.
+    assert all(answer.content[3] & 0x08 for answer in answers)
     assert len({len(answer.content) for answer in answers}) > 1
 
 

@@ -29,3 +29,10 @@ def test_only_questions_fetch_a_quote(visitor, guide):
 
     assert fetches("restart workers?") and fetches("how to restart workers")
     assert not fetches("restart workers") and not fetches('"restart the workers" one by')
+
+
+def test_quote_comes_from_documents_that_pass_the_filters(visitor, guide):
+    address = "/w/handbook/search/answer"
+    asked = {"q": "How do I roll back the release?", "path_glob": "elsewhere/*"}
+
+    assert visitor.get(address, asked, headers={"hx-request": "true"}).content == b""
