@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kebab.accounts.forms import THEMES, ProfileForm
-from kebab.accounts.sessions import end_sessions, open_sessions
+from kebab.accounts.sessions import end_sessions
 from kebab.pages.page import Page
 from kebab.people.models import ApiToken, User
 from kebab.tenancy.current_workspace import acting_everywhere
@@ -42,12 +42,7 @@ class ProfilePage(Page):
         user = person_of(request)
         with acting_everywhere():
             tokens = list(_own_tokens(user))
-        context = {
-            "form": form,
-            "place": "profile",
-            "tokens": tokens,
-            "session_count": len(open_sessions(user)),
-        }
+        context = {"form": form, "place": "profile", "tokens": tokens}
         return render(request, "accounts/profile.html", context, status=status)
 
 

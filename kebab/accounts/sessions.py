@@ -19,16 +19,12 @@ def end_sessions_of_inactive(sender: type[User], instance: User, **_: Any) -> No
 
 
 def end_sessions(user: User, *, except_key: str | None = None) -> int:
-    """End all sessions of `user` but that with `except_key`; return how many."""
-    ended = [key for key in open_sessions(user) if key != except_key]
-    Session.objects.filter(pk__in=ended).delete()
-    return len(ended)
-
-
-def open_sessions(user: User) -> list[str]:
-    """Return the keys of the user's unexpired sessions.
+    """End all sessions of `user` but that with `except_key`; return how many.
 
     It reads every unexpired session: sessions aren't indexed by user.
     """
-    rows = Session.objects.filter(expire_date__gt=timezone.now()).iterator(chunk_size=1_000)
-    return [row.pk for row in rows if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    rows = Session.objects.filter(expire_date__gt=timezone.now()).exclude(pk=except_key)
+    open_ones = rows.iterator(chunk_size=1_000)
+    theirs = [row.pk for row in open_ones if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    Session.objects.filter(pk__in=theirs).delete()
+    return len(theirs)

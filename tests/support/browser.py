@@ -25,18 +25,6 @@ _ARGUMENTS = [
 # A page's default time limit is not that of what is expected of it.
 expect.set_options(timeout=30_000)
 
-#: Has `isSaid` become true once a button says so, false after half a minute: the word stands there for two
-#: seconds, in which a test may not look.
-WATCH_THE_COPY = """() => {
-    window.isSaid = new Promise((told) => {
-        setTimeout(() => told(false), 30_000);
-        new MutationObserver(() => {
-            const buttons = [...document.querySelectorAll("[data-copy]")];
-            if (buttons.some((button) => button.textContent.includes("Copied"))) told(true);
-        }).observe(document.body, { subtree: true, childList: true, characterData: true });
-    });
-}"""
-
 skip_without_chromium = pytest.mark.skipif(
     _CHROMIUM is None and os.environ.get("KEBAB_TESTS_NEED_BROWSER") != "1",
     reason="no Chromium is installed",
