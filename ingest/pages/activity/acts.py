@@ -152,22 +152,24 @@ def build_acts(access: Access, firsts: Sequence[Job]) -> list[Act]:
 def _totals(access: Access, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Mapping[str, Any]]:
     jobs = readable_jobs(access).filter(Q(pk__in=ids) | Q(batch__in=ids)).with_act()
     reads = ~_EMBEDS
+    # The embedding that a sync causes doesn't decide how the act ended.
+    deciding = reads | Q(batch=None)
     rows = jobs.order_by().values("act").annotate(
         files=Count("pk", filter=Q(kind__in=UPLOAD_KINDS) & ~Q(payload__has_key="anew")),
-        open=Count("pk", filter=_IS_OPEN & (reads | Q(batch=None))),
+        open=Count("pk", filter=_IS_OPEN & deciding),
         running=Count("pk", filter=Q(state=JobState.RUNNING)),
         embedding=Count("pk", filter=_EMBEDS & _IS_OPEN),
         marked=Count("pk", filter=Q(needs_attention=True)),
-        succeeded=Count("pk", filter=Q(state=JobState.SUCCEEDED)),
+        succeeded=Count("pk", filter=deciding & Q(state=JobState.SUCCEEDED)),
         failed=Count("pk", filter=Q(state=JobState.FAILED)),
-        cancelled=Count("pk", filter=Q(state=JobState.CANCELLED)),
+        cancelled=Count("pk", filter=deciding & Q(state=JobState.CANCELLED)),
         refused=Sum("refused_items"),
-        total=_sum(F("items_total"), reads | Q(batch=None)),
-        done=_sum(F("items_done"), reads | Q(batch=None)),
+        total=_sum(F("items_total"), deciding),
+        done=_sum(F("items_done"), deciding),
         embed_total=_sum(F("items_total"), _EMBEDS & _IS_OPEN),
         embed_done=_sum(F("items_done"), _EMBEDS & _IS_OPEN),
         begin=Min("started_at"),
-        end=Max("finished_at", filter=reads | Q(batch=None)),
+        end=Max("finished_at", filter=deciding),
         **{name: _sum(Cast(KT(f"counts__{name}"), IntegerField()), reads) for name in _COUNTED},
     )  # fmt: skip
     return {row["act"]: row for row in rows}

@@ -51,7 +51,7 @@ function summarise() {
   part("overall").max = all;
   part("overall").value = all - left();
   part("overall").hidden = !left();
-  part("searchable").hidden = !added;
+  part("searchable").hidden = !(added || refused);
   part("done").hidden = !added;
   part("done-summary").textContent = say("done", { n: added });
 }

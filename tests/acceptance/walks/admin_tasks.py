@@ -147,15 +147,16 @@ def judge_run_and_compare(visitor: Visitor) -> None:
 def turn_feedback_into_judgements(visitor: Visitor) -> None:
     page, query = visitor.page, f"chafed rope of {visitor.name}"
     visitor.open(f"search?q={query.replace(' ', '+')}")
-    visitor.press("Hit 1 answers the query")
-    expect(page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_visible()
+    page.get_by_role("article").first.hover()
+    page.locator("#vote-1-yes").click()
+    expect(page.locator("#vote-1-yes[aria-pressed=true]")).to_be_visible()
     visitor.open("evaluation")
     visitor.follow("Feedback")
     with page.expect_navigation():
         visitor.row(query).get_by_role("button").click()
     visitor.open("evaluation?set=feedback")
 
-    expect(page.get_by_role("cell", name=query)).to_be_visible()
+    expect(page.get_by_role("rowheader", name=query)).to_be_visible()
 
 
 def review_answers(visitor: Visitor) -> None:
@@ -163,10 +164,10 @@ def review_answers(visitor: Visitor) -> None:
     visitor.open("ask")
     page.get_by_label("Your question").fill(question)
     page.keyboard.press("Enter")
-    answered = re.compile("Quoted, not written|No answer in the documents")
+    answered = re.compile("Quoted from your documents|No answer")
     expect(page.get_by_role("article", name=question)).to_contain_text(answered)
     visitor.open("ask")
-    visitor.follow("Review everybody’s answers")
+    visitor.follow("Review all answers")
     page.get_by_role("table").get_by_role("link", name=question).click()
 
     expect(page.get_by_text(answered).first).to_be_visible()

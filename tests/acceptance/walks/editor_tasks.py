@@ -28,6 +28,13 @@ def expect_searchable(page: Page, count: int) -> None:
     expect(page.locator("[data-summary]")).to_have_text(f"{count} of {count} added", timeout=_SEARCHABLE_MS)
 
 
+def expect_done(page: Page, figure: str) -> None:
+    """Wait until the page of an act reports its end, with this figure."""
+    status = page.locator("#act").get_by_role("status")
+    expect(status).to_contain_text("Done", timeout=_SEARCHABLE_MS)
+    expect(status).to_contain_text(figure)
+
+
 def upload_chosen_files(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("sources")
@@ -41,17 +48,22 @@ def upload_chosen_files(visitor: Visitor) -> None:
     page.locator("[data-search-box]").press_sequentially(f"kedge of {visitor.name}")
 
     expect(page.locator("[data-result]").filter(has_text=name)).to_have_count(2)
+    page.locator("[data-result] h2 a").first.click()
+    page.get_by_label("More actions").click()
+    visitor.follow("Indexed text")
+    expect(page.locator(".chunk").first).to_be_visible()
 
 
 def upload_dropped_files(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("upload")
-    page.get_by_label("Folder", exact=True).fill(f"dropped/{visitor.name}")
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("Folder (optional)").fill(f"dropped/{visitor.name}")
     files = {"capstan.md": f"The capstan of {visitor.name} squeaks."}
     page.evaluate(_DROP, [page.locator("[data-drop]").element_handle(), files])
     expect_searchable(page, 1)
 
-    expect(page.locator("[data-list]")).to_contain_text(f"dropped/{visitor.name}/capstan.md")
+    expect(page.locator("[data-added]")).to_contain_text(f"dropped/{visitor.name}/capstan.md")
 
 
 def upload_a_folder(visitor: Visitor) -> None:
@@ -61,11 +73,12 @@ def upload_a_folder(visitor: Visitor) -> None:
     (folder / "below" / "deep.md").write_text(f"The deep lead of {visitor.name}.")
     (folder / "top.md").write_text(f"The top mark of {visitor.name}.")
     visitor.open("upload")
-    page.get_by_label("Folder", exact=True).fill(visitor.name)
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("Folder (optional)").fill(visitor.name)
     page.locator("#tree").set_input_files(folder)
     expect_searchable(page, 2)
 
-    expect(page.locator("[data-list]")).to_contain_text(f"{visitor.name}/carried/below/deep.md")
+    expect(page.locator("[data-added]")).to_contain_text(f"{visitor.name}/carried/below/deep.md")
 
 
 def add_a_source_sync_edit_and_delete_it(visitor: Visitor) -> None:
@@ -75,25 +88,26 @@ def add_a_source_sync_edit_and_delete_it(visitor: Visitor) -> None:
     (folder / "monday.md").write_text(f"# Monday\n\n{visitor.name} saw a waterspout.")
     visitor.open("sources")
     visitor.follow("Add a source")
-    page.get_by_role("link", name="Folder").click()
+    page.locator('a[href*="kind=folder"]').click()
+    page.get_by_label("Folder", exact=True).fill(str(folder))
+    page.get_by_text("Options", exact=True).click()
     page.get_by_label("Key").fill(key)
     page.get_by_label("Title").fill(f"Logs of {visitor.name}")
-    page.get_by_label("Folder").fill(str(folder))
-    visitor.submit("Add and read it")
-    expect(page.get_by_role("heading", name="Report")).to_be_visible(timeout=_SEARCHABLE_MS)
+    visitor.submit("Add source")
+    expect_done(page, "1 new")
     (folder / "tuesday.md").write_text(f"# Tuesday\n\n{visitor.name} saw a whale.")
     visitor.open("sources")
     visitor.follow(f"Logs of {visitor.name}")
     visitor.submit("Sync now")
-    expect(page.get_by_role("heading", name="Report")).to_be_visible(timeout=_SEARCHABLE_MS)
-    page.locator(".facts-table").get_by_role("link", name=key).click()
+    expect_done(page, "1 new")
+    page.locator(".facts-table").get_by_role("link", name=f"Logs of {visitor.name}").click()
     expect(page.get_by_role("link", name="Tuesday")).to_be_visible()
     visitor.follow("Edit")
     page.get_by_label("Tags").fill("weather")
     visitor.submit("Save")
     expect(page.locator(".facts-table .tag")).to_have_text("weather")
     page.get_by_text("Delete this source…").click()
-    visitor.submit("Delete it with its documents")
+    visitor.submit("Delete source")
     source_link = page.get_by_role("link", name=f"Logs of {visitor.name}")
 
     visitor.open("sources")
@@ -106,13 +120,11 @@ def see_why_a_file_could_not_be_read(visitor: Visitor) -> None:
     page.locator("#file").set_input_files(
         [{"name": name, "mimeType": "application/pdf", "buffer": b"%PDF-1.7\n no such thing"}]
     )
-    expect(page.locator("[data-summary]")).to_have_text(
-        "0 of 1 searchable, 1 refused.", timeout=_SEARCHABLE_MS
-    )
-    expect(page.locator("[data-list]")).to_contain_text("It is damaged or cut off.")
-    visitor.follow("Its job")
+    refused = page.locator("[data-refused]")
+    expect(refused).to_contain_text("It is damaged or cut off.", timeout=_SEARCHABLE_MS)
+    visitor.follow("View activity")
 
-    expect(page.get_by_role("listitem").filter(has_text=name).last).to_be_visible()
+    expect(page.locator(".refused-files")).to_contain_text(name)
 
 
 def watch_a_job_and_cancel_it(visitor: Visitor) -> None:
@@ -121,14 +133,14 @@ def watch_a_job_and_cancel_it(visitor: Visitor) -> None:
     for number in range(4_000):
         (folder / f"{number}.md").write_text(f"# Sounding {number}\n\nNo ground at {number} fathoms.")
     visitor.open("sources/new?kind=folder")
+    page.get_by_label("Folder", exact=True).fill(str(folder))
+    page.get_by_text("Options", exact=True).click()
     page.get_by_label("Key").fill(f"many-{visitor.name}")
-    page.get_by_label("Title").fill("Soundings")
-    page.get_by_label("Folder").fill(str(folder))
-    visitor.submit("Add and read it")
-    expect(page.locator("[data-job=done]")).not_to_have_text("0", timeout=_SEARCHABLE_MS)
+    visitor.submit("Add source")
+    expect(page.locator("#cancel")).to_be_visible(timeout=_SEARCHABLE_MS)
     visitor.submit("Cancel")
 
-    expect(page.locator("[data-job=state]")).to_have_text("cancelled", timeout=_SEARCHABLE_MS)
+    expect(page.locator("#act .state").first).to_have_text("Cancelled", timeout=_SEARCHABLE_MS)
 
 
 TASKS = (
@@ -137,5 +149,7 @@ TASKS = (
     Task(do=upload_a_folder, need=Role.EDITOR, begins_at="upload"),
     Task(do=add_a_source_sync_edit_and_delete_it, need=Role.EDITOR, begins_at="sources/new"),
     Task(do=see_why_a_file_could_not_be_read, need=Role.EDITOR, begins_at="upload"),
-    Task(do=watch_a_job_and_cancel_it, need=Role.EDITOR, begins_at="jobs", control="main form[method=post]"),
+    Task(
+        do=watch_a_job_and_cancel_it, need=Role.EDITOR, begins_at="activity", control="main form[method=post]"
+    ),
 )

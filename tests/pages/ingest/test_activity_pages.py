@@ -186,6 +186,14 @@ def test_all_files_of_an_upload_are_cancelled_at_once(visit, editor, workspace):
     assert visit(editor).post(f"{page_of(upload)}/cancel").status_code == 409
 
 
+def test_embedding_does_not_decide_how_a_sync_ended(visit, viewer, workspace):
+    for state, shown in (("cancelled", "Cancelled"), ("failed", "Failed")):
+        sync = make_job(workspace, kind="sync_source", state=state, finished_at=timezone.now())
+        make_job(workspace, kind="embed", state="succeeded", batch=sync.pk)
+
+        assert f">{shown}</span>" in markup_of(visit(viewer).get(page_of(sync)))
+
+
 def test_refused_file_of_an_upload_is_named_with_its_reason(visit, viewer, editor, workspace):
     upload = upload_files(workspace, editor, ["added", "refused"])
     refused = Job.objects.get(batch=upload.pk)
