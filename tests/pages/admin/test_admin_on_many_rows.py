@@ -179,7 +179,7 @@ def test_search_does_not_scan_the_whole_list(transactional_db, office, workspace
     response, asked = _get(office, "/admin/people/membership/?q=handbook")
     read = [rows_read(sql) for sql in map(_statement, asked) if sql.startswith("SELECT")]
 
-    assert "1000 memberships" in response.content.decode()
+    assert "1,000 memberships" in response.content.decode()
     assert max(read) <= 2 * FOUND + PAGE
 
 

@@ -43,8 +43,8 @@ def _search_pages() -> Iterator[Call]:
     ):
         yield Call(route="search-filters", query=f"q=workers&{narrowed}")
     yield Call(route="search-filters", query="q={word}")
-    for words in ("the+workers", "{word}"):
-        yield Call(route="search-answer", query=f"q={words}")
+    yield Call(route="search-answer", query="q=the+workers", shown=NONE)
+    yield Call(route="search-answer", query="q={word}")
     for narrowed in ("", "&source={source}", "&cursor=00"):
         yield Call(route="search-more", query=f"q=the+workers&mode=lexical{narrowed}", shown=NONE)
     form = {
@@ -183,7 +183,9 @@ def _source_pages() -> Iterator[Call]:
         "is_restricted": "on",
         "readers": "{group}",
     }
-    yield Call(route="new-source", method="post", query="kind=folder", body=form, shown=NONE)
+    # A site in place of a folder, which this server doesn't offer.
+    site = form | {"url": "http://127.0.0.1:9/"}
+    yield Call(route="new-source", method="post", query="kind=web", body=site, shown=NONE)
     yield Call(route="source-edit")
     yield Call(route="source-edit", method="post", body=form, shown=NONE)
     yield Call(route="source-sync", method="post", shown=NONE)
