@@ -6,6 +6,7 @@ of 5.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,4 +137,19 @@ class RawQuery:
         try:
             yield
         except apsw.SQLError as error:
-            raise InvalidQuery(f"{preview(self.expression)} is not FTS5 syntax: {error}. Mend it.") from error
+            raise InvalidQuery(_explain(self.expression, str(error))) from error
+
+
+def _explain(expression: str, error: str) -> str:
+    """Return what is wrong with an expression, and the remedy, from SQLite's message."""
+    query = f"The advanced query {preview(expression)}"
+    if error == "unterminated string":
+        return f"{query} has an opening quotation mark without a closing one; add one."
+    if column := re.fullmatch(r"no such column: (.*)", error, re.DOTALL):
+        return f"{query} names the column {preview(column[1])}; use breadcrumb or text, or quote the words."
+    if near := re.fullmatch(r'fts5: syntax error near "(.*)"', error, re.DOTALL):
+        if near[1]:
+            return f"{query} can't be read at {preview(near[1])}; correct it, or quote the words."
+        if words := expression.split():
+            return f"{query} is incomplete: something is missing after {preview(words[-1])}."
+    return f"{query} can't be read: {error}."

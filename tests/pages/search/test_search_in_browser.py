@@ -213,7 +213,7 @@ def test_error_of_the_query_is_shown_at_the_box_until_it_is_corrected(unwatched_
     page.goto("/w/handbook/search")
     box.fill("'\"'")
     expect(box).to_have_attribute("aria-invalid", "true")
-    expect(box).to_have_accessible_description(re.compile("is not FTS5 syntax"))
+    expect(box).to_have_accessible_description(re.compile("without a closing one"))
     box.fill("restart")
 
     expect(page.get_by_role("article").first).to_be_visible()

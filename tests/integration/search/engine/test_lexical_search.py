@@ -1,5 +1,7 @@
 """Finding chunks by their words."""
 
+import re
+
 import apsw
 import pytest
 
@@ -131,9 +133,19 @@ def test_raw_queries_speak_fts5(workspace, subtests):
 def test_raw_query_with_wrong_syntax_is_the_caller_s_mistake(workspace, subtests):
     write(workspace, "a.md", "foo reads id")
     sync(workspace)
-    wrong = ["'foo AND'", "'(foo'", "'nocolumn : foo'", "'\"foo'", "'foo OR OR bar'", "'a*'"]
+    named = {
+        "'foo AND'": "after 'AND'",
+        "'(foo'": "after '(foo'",
+        "'nocolumn : foo'": "'nocolumn'",
+        "'\"foo'": "quotation mark",
+        "'foo OR OR bar'": "at 'OR'",
+        "'NEAR(a b, x)'": 'got "x"',
+    }
+    for raw, words in named.items():
+        with subtests.test(raw=raw), pytest.raises(InvalidQuery, match=re.escape(words)):
+            ask(workspace, raw)
     # A star at the beginning asks FTS5 about itself.
-    for raw in (*wrong, "'*reads'", "'*id'", "' * reads'"):
+    for raw in ("'a*'", "'*reads'", "'*id'", "' * reads'"):
         with subtests.test(raw=raw), pytest.raises(InvalidQuery):
             ask(workspace, raw)
 
