@@ -93,6 +93,8 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "unstorable": _("It holds something that the database does not take."),
     }
 )
+#: All reason codes.
+REASONS: Final = frozenset(_SENTENCES)
 
 
 def explanations(reasons: Iterable[str]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """The page of the files that could not be read, and the actions on one."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,6 +17,8 @@ from kebab.people.models import Workspace
 from search.models import SourceKind
 
 _TAB = "activity"
+# The most sources offered as choices.
+_SHOWN_SOURCES = 200
 
 
 class QuarantinePage(WorkspacePage):
@@ -26,19 +30,26 @@ class QuarantinePage(WorkspacePage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the list, the latest first, filtered by `source` (key or id) and `state`."""
         source, state = request.GET.get("source", "")[:63], request.GET.get("state", "")
+        readable = list_unreadable(self.access)
         files = narrow_unreadable(
-            list_unreadable(self.access),
+            readable,
             sources=[source] if source else [],
             state=state if state in UNREADABLE_STATES else "",
         )
         context = {
             "list": list_page(self, request, files, ordering=("-at", "id")),
             "source": source,
+            "sources": self._source_keys(readable, source),
             "state": state,
             "upload": SourceKind.UPLOAD,
             "may_change": is_allowed(self.access, CHANGE),
         }
         return self.render(request, "ingest/quarantine.html", **context)
+
+    def _source_keys(self, readable: Any, chosen: str) -> list[str]:
+        """Return the keys of sources with such files, and the chosen one."""
+        keys = readable.order_by().values_list("version__source__key", flat=True).distinct()
+        return sorted({*keys[:_SHOWN_SOURCES], *([chosen] if chosen else [])})
 
 
 class QuarantineRetry(PostAction):

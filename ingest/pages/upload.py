@@ -20,6 +20,7 @@ from ingest.api.documents.views import DocumentsView, submit_upload
 from ingest.api.querysets import readable_sources
 from ingest.models import Job
 from ingest.services.source_definition import UPLOADS, accepts_uploads
+from ingest.skip_messages import REASONS, explanations
 from kebab.http.api.errors import InvalidRequest, known_errors
 from kebab.http.api.problems import problem_of
 from kebab.http.api.serializers import validate_fields
@@ -56,6 +57,7 @@ def _script_words() -> dict[str, str]:
         "status": _("The server answered {status}."),
         "unreadable": _("The file can’t be read: {error}"),
         "unseen": _("The result can’t be seen from here any more."),
+        **{f"reason-{reason}": _(text) for reason, text in explanations(REASONS).items()},
     }
 
 

@@ -162,7 +162,7 @@ function show(job, row) {
 function tell(job, row) {
   const { report } = job;
   const reasons = { ...report.failed_by_reason, ...report.skipped_by_reason };
-  const told = Object.keys(reasons).map((name) => `${reasons[name] > 1 ? `${reasons[name]}: ` : ""}${report.explanations[name] ?? name}`);
+  const told = Object.keys(reasons).map((name) => `${reasons[name] > 1 ? `${reasons[name]}: ` : ""}${words[`reason-${name}`] ?? name}`);
   const found = report.new + report.updated + report.unchanged;
   const text = [found > 1 ? say("documents", { n: found }) : "", ...told, found ? "" : (job.error ?? "")].filter(Boolean).join(" ");
   row.end(job.state === "succeeded" && found > 0 ? "added" : "refused", text, told.length || job.error ? `${form.dataset.activity}/${job.id}` : "");

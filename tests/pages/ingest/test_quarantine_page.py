@@ -1,5 +1,7 @@
 """The quarantine page, with its retry and delete actions."""
 
+import re
+
 import pytest
 
 from ingest.models import Job, Unreadable
@@ -36,6 +38,7 @@ def test_files_are_listed_and_narrowed_to_a_source_and_a_state(visit, viewer, bo
         assert shown in page
     assert "/retry" not in page
     assert "/delete" not in page
+    assert re.findall("<option[^>]*>([a-z]+)<", page) == ["docs", "uploads"]
     assert "omb.pdf" not in markup_of(client.get(PAGE, {"source": "docs"}))
     assert "guide.pdf" not in markup_of(client.get(PAGE, {"state": "quarantined"}))
     refused = markup_of(client.get(PAGE, {"state": "refused"}))

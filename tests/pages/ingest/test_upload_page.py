@@ -1,13 +1,17 @@
 """Uploads through the form without JavaScript."""
 
+import html
 import io
+import json
 import re
 import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils.translation import gettext, override
 
 from ingest.models import Job
+from ingest.skip_messages import explanations
 from kebab.people.models import Group, User
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
@@ -129,3 +133,12 @@ def test_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, wo
     page = markup_of(client.get(PAGE))
 
     assert (chosen_source(page), offered_sources(page)) == ("notes", ["notes"])
+
+
+def test_script_says_reasons_in_the_language_of_the_reader(visit, editor):
+    answer = visit(editor).get(PAGE, headers={"Accept-Language": "de"})
+    words = json.loads(html.unescape(re.search('data-words="([^"]+)"', markup_of(answer))[1]))
+
+    with override("de"):
+        assert words["reason-encrypted"] == gettext(explanations(["encrypted"])["encrypted"])
+    assert words["reason-encrypted"] != explanations(["encrypted"])["encrypted"]
