@@ -17,7 +17,6 @@ from search.pages.index_status import mirror_status, space_statuses
 from search.pages.search.form import MODES
 from search.query_log.statistics import DEFAULT_DAYS, Analytics, Counts, compute_analytics
 from search.query_log.storage import REVIEW
-from search.retrieval.types import Mode
 
 _DAYS = (7, 30, 90)
 _DOORS: Final = {
@@ -46,7 +45,7 @@ class InsightPage(WorkspacePage):
             "day": day,
             "choices": _DAYS,
             "share": _percent(found.total.share_without_hits),
-            "modes": [(MODES[Mode(mode)], counts) for mode, counts in found.modes],
+            "modes": [(MODES.get(mode, mode), counts) for mode, counts in found.modes],
             "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
             "plots": _plots(period),
             "mirror": mirror_status(workspace),

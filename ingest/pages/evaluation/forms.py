@@ -73,9 +73,7 @@ class RunForm(forms.Form):
     """A new evaluation run."""
 
     topic_set = forms.ChoiceField(label=gettext_lazy("Set"))
-    mode = forms.ChoiceField(
-        label=gettext_lazy("Search by"), choices=[(mode.value, label) for mode, label in MODES.items()]
-    )
+    mode = forms.ChoiceField(label=gettext_lazy("Search by"), choices=list(MODES.items()))
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=MAX_RUN_NAME_CHARS,

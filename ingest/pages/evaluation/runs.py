@@ -109,9 +109,10 @@ class DeleteRunAct(PostAction):
         return redirect("evaluation", workspace.slug)
 
 
-def mode_label(run: Run) -> "str | Promise":
+def mode_label(run: Run) -> str:
     """Return what the run searched by."""
-    return MODES[Mode(run.settings.get("mode", Mode.HYBRID))]
+    mode: str = run.settings.get("mode", Mode.HYBRID)
+    return str(MODES.get(mode, mode))
 
 
 def _means(run: Run) -> Sequence[tuple[MeasureName, str, float | None]]:

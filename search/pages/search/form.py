@@ -1,6 +1,7 @@
 """The search form's values, parsed from the page's address."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -21,10 +22,10 @@ _SNIPPET_CHARS = 180
 _QUESTION_WORDS = 4
 
 #: What each mode finds.
-MODES: Final = {
-    Mode.HYBRID: _("Best match"),
-    Mode.LEXICAL: _("Exact words"),
-    Mode.VECTOR: _("Similar meaning"),
+MODES: Final[Mapping[str, Promise]] = {
+    Mode.HYBRID.value: _("Best match"),
+    Mode.LEXICAL.value: _("Exact words"),
+    Mode.VECTOR.value: _("Similar meaning"),
 }
 
 #: The labels of filters by their API names, in the order in which addresses have them.
@@ -155,7 +156,7 @@ class SearchInput:
     def modes(self) -> list[Choice]:
         """Return the modes to switch between."""
         return [
-            Choice(label=label, address=replace(self, mode=mode.value).address, is_current=mode == self.mode)
+            Choice(label=label, address=replace(self, mode=mode).address, is_current=mode == self.mode)
             for mode, label in MODES.items()
         ]
 

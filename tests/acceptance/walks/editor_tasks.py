@@ -103,6 +103,7 @@ def add_a_source_sync_edit_and_delete_it(visitor: Visitor) -> None:
     page.locator(".facts-table").get_by_role("link", name=f"Logs of {visitor.name}").click()
     expect(page.get_by_role("link", name="Tuesday")).to_be_visible()
     visitor.follow("Edit")
+    page.get_by_text("Options", exact=True).click()
     page.get_by_label("Tags", exact=True).fill("weather")
     visitor.submit("Save")
     expect(page.locator(".facts-table .tag")).to_have_text("weather")
