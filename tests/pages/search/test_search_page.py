@@ -98,7 +98,7 @@ def test_invalid_query_is_reported_above_the_form(visitor, guide):
         ({"mode": "<psychic>"}, "&lt;psychic&gt;"),
         ({"k": "1000000"}, "10, 20, 50"),
         ({"k": "-1"}, "10, 20, 50"),
-        ({"q": "'\"'"}, "FTS5"),
+        ({"q": "'\"'"}, "quotation mark"),
     ]
     for parameters, named in cases:
         response = search_page(visitor, **{"q": "restart", **parameters})
