@@ -16,15 +16,15 @@ _REFUSALS: Final = {
     "unknown_charset": _("The encoding of its text can't be told. Save it as UTF-8."),
     "encrypted": _("It opens only with a password. Save a copy without one."),
     "old_format": _("An old Office format. Save it as .docx, .pptx or .xlsx."),
-    "damaged": _("It is damaged or cut off. Replace it with a whole copy."),
+    "damaged": _("It is damaged or cut off. Replace it with a complete copy."),
     "wrong_type": _("It is not what its name says."),
     "xml_entities": _("Its XML declares entities that can grow without end."),
-    "archive_bomb": _("It would unpack to far more than anybody writes."),
-    "too_many_pages": _("It has more pages than are read. Split it."),
-    "too_many_chunks": _("It makes more passages than are taken from one file. Split it."),
+    "archive_bomb": _("It would unpack to an implausible size."),
+    "too_many_pages": _("It has too many pages. Split it."),
+    "too_many_chunks": _("It has too much text for one file. Split it."),
     "no_rung": _("No parser is left to try."),
     "quarantined": _("Every parser failed on it. It is tried again when the file or a parser changes."),
-    "killed_its_worker": _("Reading it ended the worker again and again, so it was given up."),
+    "killed_its_worker": _("Reading it crashed again and again, so it was given up."),
 }
 #: Reasons of files that were refused or quarantined for their content.
 UNREADABLE: Final = frozenset(_REFUSALS)
@@ -49,11 +49,13 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "excluded_folder": _("The project file excludes this folder."),
         "excluded_file": _("The project file excludes files of this name."),
         "outside_folders": _("The project file names the folders to read; this is in none of them."),
-        "too_large": _("Larger than is read. Split it, or leave it out with a .kebabignore."),
+        "too_large": _("Too large. Split it, or leave it out with a .kebabignore."),
         "empty": _("It has 0 bytes."),
         "undecodable_name": _("Its name is not valid UTF-8. Rename it."),
-        "control_character_in_name": _("Its name holds a control character, or an invisible one. Rename it."),
-        "unsafe_name": _("No file may be called that."),
+        "control_character_in_name": _(
+            "Its name contains a control character, or an invisible one. Rename it."
+        ),
+        "unsafe_name": _("This file name is not allowed."),
         "duplicate_path": _("Another file has the same path, as some characters can be written in two ways."),
         "path_too_long": _("Its path has more than 1,000 bytes. Shorten the names of its folders."),
         "link": _("A link; links are not followed here."),
@@ -63,24 +65,26 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "broken_link": _("A link that leads nowhere, or in a circle."),
         "special_file": _("Neither a file nor a folder: a pipe, a socket or a device."),
         "submodule": _("Another repository. Add it as a source of its own."),
-        "vanished": _("It was listed, and gone when it was to be read."),
+        "vanished": _("It was listed, but gone before it could be read."),
         # web sites
         "disallowed_by_robots": _("The site's robots.txt asks not to read it."),
         "noindex": _("The page asks not to be indexed."),
-        "not_found": _("The site says that it is gone."),
+        "not_found": _("The site says that it no longer exists."),
         "excluded_page": _("The configuration of the source excludes it."),
         "leads_elsewhere": _("It is on another host, or outside the part of the site that is read."),
-        "redirect_loop": _("Its redirects never come to an end."),
+        "redirect_loop": _("Its redirects never end."),
         "max_pages": _("The source has as many pages as its configuration allows."),
         "max_depth": _("It is more links away from the start page than the configuration allows."),
         # archives
         "absolute_path": _("Its path in the archive begins at the root of a disk."),
         "path_outside": _("Its path in the archive leads out of the archive."),
-        "backslash_in_path": _("Its path in the archive holds a backslash. Pack it with `/` between names."),
-        "sparse_file": _("A file with holes. Pack it as an ordinary one."),
+        "backslash_in_path": _(
+            "Its path in the archive contains a backslash. Pack it with `/` between names."
+        ),
+        "sparse_file": _("A sparse file. Pack it as an ordinary one."),
         "nested_archive": _("An archive in an archive; those are not opened. Upload it by itself."),
-        "unknown_compression": _("Packed in a way that is not unpacked here. Pack it with deflate."),
-        "broken_member": _("It is damaged in the archive. Pack it anew."),
+        "unknown_compression": _("Compressed with an unsupported method. Pack it with deflate."),
+        "broken_member": _("It is damaged in the archive. Pack it again."),
         **_REFUSALS,
         # documents
         NO_TEXT: _(
@@ -89,8 +93,10 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         ),
         # processing
         "unreadable": _("It could not be opened or fetched."),
-        "over_quota": _("The workspace holds as much as it may. Delete some, or ask the operator for more."),
-        "unstorable": _("It holds something that the database does not take."),
+        "over_quota": _(
+            "The workspace has reached its limit. Delete something, or ask the operator for more."
+        ),
+        "unstorable": _("It contains something that the database can't store."),
     }
 )
 #: All reason codes.

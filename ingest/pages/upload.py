@@ -53,10 +53,10 @@ def _script_words() -> dict[str, str]:
         "part": _("{n} of {all} read"),
         "documents": _("{n} documents."),
         "large": _("The file has {size}; the limit is {limit}. Split it."),
-        "broken": _("The connection broke. Send it again."),
+        "broken": _("The connection was lost. Upload it again."),
         "status": _("The server answered {status}."),
         "unreadable": _("The file can’t be read: {error}"),
-        "unseen": _("The result can’t be seen from here any more."),
+        "unseen": _("The result is no longer available here."),
         **{f"reason-{reason}": _(text) for reason, text in explanations(REASONS).items()},
     }
 

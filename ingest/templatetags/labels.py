@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from ingest.jobs.queue.schedule import is_paused
 from ingest.skip_messages import explanations
-from search.models import Source, SourceKind, SourceState
+from search.models import Source, SourceKind, SourceState, Trust
 
 register = template.Library()
 
@@ -39,6 +39,12 @@ _SOURCE_STATES: Final[Mapping[str, tuple[str, Promise]]] = MappingProxyType(
 def source_kind(kind: str) -> str:
     """Return the label of a source's kind."""
     return str(_SOURCE_KINDS.get(kind, (kind, ""))[0])
+
+
+@register.filter
+def trust_label(level: str) -> str:
+    """Return the label of a level of trust."""
+    return str(Trust(level).label) if level in Trust.values else level
 
 
 @register.filter

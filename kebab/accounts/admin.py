@@ -25,8 +25,8 @@ register_actions(
         label=_("Unlink from the provider"),
         icon="link_off",
         question=_(
-            "Log this person out, and forget who they are to the provider? Whoever it says has the address is"
-            " linked next."
+            "Log this person out and unlink the account from the provider? It is linked again to whoever next"
+            " logs in there with this address."
         ),
         perform=_unlink,
         is_destructive=True,

@@ -3,6 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower, Now
+from django.utils.translation import gettext_lazy as _
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
@@ -16,10 +17,10 @@ _RENDERED = frozenset({"text/html", "application/xhtml+xml"})
 class Trust(models.TextChoices):
     """Levels of reliability of a document's text, best first."""
 
-    PRIMARY = "primary"
-    SECONDARY = "secondary"
-    GENERATED = "generated"
-    UNKNOWN = "unknown"
+    PRIMARY = "primary", _("Primary")
+    SECONDARY = "secondary", _("Secondary")
+    GENERATED = "generated", _("Generated")
+    UNKNOWN = "unknown", _("Unknown")
 
 
 class MediaKind(models.TextChoices):

@@ -7,6 +7,7 @@ from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ _KINDS: Final = (
     (FileKind(label=_("Spreadsheet"), icon="sheet"), "xls xlsx xlsm ods csv tsv"),
     (FileKind(label=_("Presentation"), icon="presentation"), "ppt pptx odp"),
     (FileKind(label="PDF", icon="file-type"), "pdf"),
-    (FileKind(label=_("E-mail"), icon="mail"), "eml msg mbox"),
+    (FileKind(label=pgettext_lazy("kind of file", "Email"), icon="mail"), "eml msg mbox"),
     (FileKind(label=_("Web page"), icon="globe"), "html htm xhtml"),
     (FileKind(label=_("Notebook"), icon="notebook"), "ipynb"),
     (FileKind(label=_("Book"), icon="book-open"), "epub"),

@@ -89,7 +89,7 @@ PREFERENCES = (
         default=VECTOR_SHARE,
         validate=number_between(0, 1),
         label=_("Weight of meaning"),
-        about=_("0 to 1, when ranking by scores. Words have the rest."),
+        about=_("0 to 1, when ranking by scores. Words get the rest."),
         ranks=True,
     ),
     Preference(

@@ -219,7 +219,7 @@ class ItemWorker:
             try:
                 found = self._read_item(item)
             except FileNotFoundError:
-                gone = "It was listed, and gone when it was to be read."
+                gone = "It was listed, but gone before it could be read."
                 self._writer.end_without_content(item, "skipped", "vanished", gone)
                 continue
             except BlobsUnavailable:

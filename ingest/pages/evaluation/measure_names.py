@@ -15,7 +15,10 @@ _WORDS: Final = {
     "citation_coverage": (_("Right passages found"), _("Share of right passages in the first ten results.")),
     "empty_rate": (_("No results"), _("Share of queries that find nothing; lower is better.")),
     "refusal_rate": (_("Not answered"), _("Share of queries without a good enough result; lower is better.")),
-    "refused_right": (_("Rightly not answered"), _("Share of the queries without an answer here.")),
+    "refused_right": (
+        _("Rightly not answered"),
+        _("Of the queries without an answer here, the share left unanswered."),
+    ),
 }
 _SHARES: Final = _WORDS.keys() - {"nDCG", "RR"}
 

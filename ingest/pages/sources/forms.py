@@ -95,7 +95,7 @@ class DescriptionForm(forms.Form):
         help_text=_("Comma-separated. Applied to documents without tags of their own, from the next change."),
     )
     trust = forms.ChoiceField(
-        choices=[(level.value, level.value) for level in reversed(Trust)],
+        choices=[(level.value, level.label) for level in reversed(Trust)],
         label=_("Trust"),
         help_text=_("How reliable its documents are, unless they state it themselves."),
     )

@@ -34,8 +34,8 @@ def announce_invitation(request: HttpRequest, sent: SentInvitation) -> None:
         messages.warning(
             request,
             _(
-                "%(email)s is invited, but this server sends no mail. Whoever runs it finds the link among"
-                " the mails that were not sent, and can pass it on."
+                "%(email)s is invited, but this server doesn’t send email. Whoever runs it can find the link"
+                " among the unsent emails and pass it on."
             )
             % {"email": email},
         )

@@ -59,6 +59,6 @@ def outcome_label(answer: Answer) -> OutcomeLabel:
 
 
 def _with_remedy(answer: Answer, reason: str) -> str:
-    partial_text = _("The part that arrived is below.") if answer.text else ""
+    partial_text = _("The part received so far is below.") if answer.text else ""
     remedy = "" if answer.reason is AnswerReason.STOPPED else _("Try again in a moment.")
     return " ".join(filter(None, (reason, partial_text, remedy)))

@@ -8,7 +8,7 @@ from typing import Final
 from django.conf.locale import LANG_INFO
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from kebab.people.models import Workspace
@@ -19,7 +19,11 @@ from search.retrieval.query.filters import MOMENTS
 
 _VALUES: Final = {
     ("media", "pdf"): "PDF",
-    ("media", "email"): _("E-mail"),
+    ("media", "email"): pgettext_lazy("kind of file", "Email"),
+    ("media", "text"): _("Text"),
+    ("media", "code"): _("Code"),
+    ("media", "image"): _("Image"),
+    ("media", "transcript"): _("Transcript"),
     ("trust_min", "primary"): _("Primary"),
     ("trust_min", "secondary"): _("Secondary or better"),
     ("trust_min", "generated"): _("Generated or better"),
@@ -58,7 +62,8 @@ def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInp
     titles = source_titles(workspace, reader, keys) if keys else {}
     return [
         ShownValue(
-            label=": ".join((str(FILTER_LABELS[name]), _label(name, value, titles))),
+            label=gettext("%(filter)s: %(value)s")
+            % {"filter": FILTER_LABELS[name], "value": _label(name, value, titles)},
             address=search_input.without_filter(name, value).address,
             is_chosen=True,
         )
