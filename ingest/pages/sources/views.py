@@ -12,7 +12,8 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ingest.api.querysets import get_source, readable_sources
+from ingest.api.querysets import get_source, list_unreadable, readable_sources
+from ingest.models import Unreadable
 from ingest.pages.activity.acts import Act, build_acts, list_acts
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.pages.sources.folders import crumbs, directly_in, documents_below, list_folders, match_documents
@@ -46,14 +47,23 @@ class SourceFacts:
     has_more_versions: bool
     #: Newest first.
     acts: list[Act]
+    #: The number of its refused and quarantined files.
+    unreadable: int
 
 
-def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
-    """Return the sources, each with its `document_count`."""
-    documents = Document.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace")).order_by()
-    count = documents.values("source").annotate(count=Count("*")).values("count")
-    counted: QuerySet[Any] = sources.annotate(document_count=Coalesce(Subquery(count), 0))
+def with_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
+    """Return the sources, each with its `document_count` and `unreadable_count`."""
+    counted: QuerySet[Any] = sources.annotate(
+        document_count=_count_by(Document, "source"),
+        unreadable_count=_count_by(Unreadable, "version__source"),
+    )
     return counted
+
+
+def _count_by(model: type[Document | Unreadable], source: str) -> Coalesce:
+    """Return the number of the model's rows whose field `source` is the outer query's source."""
+    rows = model.objects.filter(**{source: OuterRef("pk")}, workspace=OuterRef("workspace")).order_by()
+    return Coalesce(Subquery(rows.values(source).annotate(count=Count("*")).values("count")), 0)
 
 
 def source_facts(access: Access, source: Any) -> SourceFacts:
@@ -66,6 +76,7 @@ def source_facts(access: Access, source: Any) -> SourceFacts:
         versions=shown[:SHOWN_VERSIONS],
         has_more_versions=len(shown) > SHOWN_VERSIONS,
         acts=build_acts(access, list(firsts[:SHOWN_ACTS])),
+        unreadable=list_unreadable(access).filter(version__source=source.pk).count(),
     )
 
 
@@ -85,7 +96,7 @@ class SourcesPage(WorkspacePage):
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the list, by key."""
-        sources = with_document_counts(readable_sources(self.access))
+        sources = with_counts(readable_sources(self.access))
         rows = list_page(self, request, sources, ordering=("key",))
         may_change = is_allowed(self.access, CHANGE)
         return self.render(request, "ingest/sources.html", list=rows, may_change=may_change)

@@ -155,7 +155,7 @@ def count_found(result: SearchResult, *, has_more: bool) -> FoundDocuments:
 def explain_gaps(result: SearchResult) -> Iterator[str]:
     """Yield sentences on what a result lacks."""
     if "vector" in result.degraded:
-        yield _("Showing word matches only; matches by meaning are missing right now.")
+        yield _("Showing word matches only; matches by meaning are missing.")
     if "lexical" in result.degraded:
         yield _("Showing matches by meaning only; word matches are missing right now.")
     if result.rerank and result.rerank.status == "fallback":

@@ -1,18 +1,20 @@
 """The list of sources, a source's page, and its sync and delete actions."""
 
+import re
 import uuid
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from ingest.models import Job
+from ingest.models import Job, Unreadable
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import restrict
-from search.corpus import ensure_source
+from search.corpus import ensure_source, ensure_version
 from search.models import Document, Source
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import shelve
+from tests.support.api import quarantine
 from tests.support.jobs import fill, work
 
 LIST = "/w/handbook/sources"
@@ -77,6 +79,19 @@ def test_a_restricted_source_is_marked_for_those_who_read_it_and_is_not_there_fo
         visit(viewer).get(f"{LIST}/{uuid.uuid4()}"),
     )
     assert (hidden.status_code, hidden.content) == (404, missing.content)
+
+
+def test_unreadable_files_of_a_source_are_counted_beside_its_state(visit, workspace, viewer, docs):
+    wiki = ensure_source(workspace, "wiki", kind="upload")
+    for source, path in ((docs, "a.doc"), (docs, "b.doc"), (wiki, "c.doc")):
+        quarantine(workspace, ensure_version(source), path)
+    link = re.compile(r'<a href="/w/handbook/quarantine\?source=docs">(\d+)')
+    for address in (LIST, page_of(docs)):
+        assert link.findall(markup_of(visit(viewer).get(address))) == ["2"]
+    Unreadable.objects.all().delete()
+
+    for address in (LIST, page_of(docs)):
+        assert "/quarantine" not in markup_of(visit(viewer).get(address))
 
 
 def test_many_sources_come_page_by_page(visit, workspace, viewer):

@@ -47,6 +47,34 @@ def test_a_member_is_asked_about_once_more_and_removed_by_keyboard_alone(page, w
     expect(page.get_by_role("status")).to_have_text("Member removed")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_link_of_an_invitation_and_what_stands_above_it_are_in_sight(
+    transactional_db, operator_owner, workspace, open_page, width, height
+):
+    for number in range(20):
+        make_member(workspace, f"{number}@example.org")
+    page = open_page(operator_owner, viewport={"width": width, "height": height})
+    page.goto("/w/handbook/people")
+    page.locator("summary", has_text="Invite").click()
+    page.get_by_label("Email").fill("new@example.org")
+    page.get_by_role("button", name="Send the invitation").click()
+
+    for shown in (page.get_by_label("Link", exact=True), page.locator(".once p"), page.locator("h1")):
+        expect(shown).to_be_in_viewport(ratio=1)
+
+
+def test_message_is_as_wide_as_the_content_at_most(page, workspace):
+    person = make_member(workspace, "vera@example.org")
+    page.set_viewport_size({"width": 1920, "height": 900})
+    page.goto(f"/w/handbook/people/{person.pk}")
+    page.locator("summary", has_text="Remove vera@example.org").click()
+    page.get_by_role("button", name="Remove").click()
+    message, content = page.get_by_role("status").bounding_box(), page.locator("table").first.bounding_box()
+
+    assert message["x"] == content["x"]
+    assert message["width"] <= content["width"]
+
+
 def test_a_token_is_made_without_javascript(transactional_db, owner, open_page):
     page = open_page(owner, java_script_enabled=False)
     page.goto("/w/handbook/tokens")

@@ -8,6 +8,7 @@ import pytest
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
+from search.evaluation.metrics import DEFAULT_MEASURES, OWN_MEASURES
 from search.models import Judgement, Run, Topic
 from tests.pages.page_text import markup_of, text_of
 from tests.support.actors import make_workspace, member_client
@@ -138,6 +139,7 @@ class TestRuns:
         run_job(orchard.pk, run.job_id)
         done = admin.get(address)
         assert "Ranking quality (top 10) 1.000" in text_of(done)
+        assert [name for name in (*DEFAULT_MEASURES, *OWN_MEASURES) if name in text_of(done)] == []
         assert "hx-trigger" not in done.content.decode()
         assert "as &lt;it&gt; is" in done.content.decode()
 

@@ -45,6 +45,29 @@ def test_plots_fit_and_their_tables_open_by_keyboard(open_page, orchard, admin, 
     expect(page.get_by_role("table").first).to_be_visible()
 
 
+def test_searches_without_results_have_the_colour_of_failures_in_plot_and_legend(open_page, orchard, admin):
+    page = open_page(admin)
+    page.goto(f"/w/{orchard.slug}/insight")
+    failure = page.evaluate(
+        """() => {
+          const probe = document.body.appendChild(document.createElement("i"));
+          probe.style.color = "var(--bad)";
+          return getComputedStyle(probe).color;
+        }"""
+    )
+
+    def colours_of(kind):
+        bar, swatch = page.locator(f"svg.plot rect.{kind}").first, page.locator(f".legend > .{kind}").first
+        return {
+            bar.evaluate("bar => getComputedStyle(bar).fill"),
+            swatch.evaluate("swatch => getComputedStyle(swatch, '::before').backgroundColor"),
+        }
+
+    assert colours_of("bad") == {failure}
+    assert len(colours_of("good")) == 1
+    assert colours_of("good") != {failure}
+
+
 def test_a_query_is_added_and_run_and_the_page_follows(open_page, orchard, admin):
     page = open_page(admin, **PHONE)
     page.goto(f"/w/{orchard.slug}/evaluation")

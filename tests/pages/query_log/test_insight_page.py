@@ -43,7 +43,7 @@ def test_figures_plots_and_the_table_beneath_say_the_same(workspace):
     day = timezone.now()
     assert re.search(rf"{day.day} {day:%b}: [^,<]* 3, [^,<]* 0<", html.unescape(found))
     assert f"{day.day} {day:%b} 3 0" in text
-    assert 'rect class="good"' in found and 'rect class="bad"' in found
+    assert re.findall(r'rect class="(good|bad)"', found) == ["bad", "good"]  # of yesterday, of today
     assert "style=" not in found
     assert "<script>alert" not in found
 

@@ -41,11 +41,18 @@ def test_document_that_no_search_led_to_has_no_steps(open_page, member, entries,
 
 @pytest.fixture
 def classes(workspace):
-    """Return a short file of two classes, which a window shows without scrolling."""
-    lines = ["class First:", *["    x = 1"] * 8, "class Second:", *["    y = 1"] * 8]
+    """Return a short file of three classes: scrolled to the second, a window is at the end of the page."""
+    lines = [
+        "class First:",
+        *["    x = 1"] * 8,
+        "class Second:",
+        *["    y = 1"] * 8,
+        "class Third:",
+        "    z = 1",
+    ]
     passages = [
         Passage(text="x", ordinal=n, heading_path=(name,), spans=[{"kind": "line", "start": at, "end": at}])
-        for n, (name, at) in enumerate((("class First", 1), ("class Second", 10)))
+        for n, (name, at) in enumerate((("class First", 1), ("class Second", 10), ("class Third", 19)))
     ]
     fields = {"media": "code", "mime": "text/x-python", "passages": passages}
     return shelve(workspace, "a.py", "\n".join(lines), **fields)

@@ -48,6 +48,7 @@ def test_text_is_shown_with_the_cited_lines_marked_and_the_way_back(visitor, gui
     assert cited_lines(page) == [3, 4]
     assert "Push the image, then restart the workers one by one." in page
     assert 'href="/w/handbook/search?q=a%26b&amp;mode=lexical&amp;k=20"' in page
+    assert "“a&amp;b”</a>" in page
 
 
 def test_the_citation_of_the_place_is_there_to_copy(visitor, workspace, guide):

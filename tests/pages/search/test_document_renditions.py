@@ -81,7 +81,7 @@ def test_outline_has_the_headings_and_marks_that_of_the_cited_place(visitor, pag
     assert [bool(is_current) for _, is_current, _ in listed[:2]] == [False, True]
 
 
-def test_words_of_the_query_are_marked_in_every_form(visitor, page_file):
+def test_words_of_the_query_are_marked_in_every_form(visitor, workspace, page_file):
     shown = rendered(page_of(visitor, page_file, q="how to restart a worker amp"))
 
     assert "<mark>Restart</mark>" in shown
@@ -90,6 +90,12 @@ def test_words_of_the_query_are_marked_in_every_form(visitor, page_file):
     assert "<mark>to</mark>" not in shown
     lines = page_of(visitor, page_file, q="restart", view="source")
     assert "<mark>Restart</mark>" in lines
+    cue = "WEBVTT\n\n00:01.000 --> 00:02.000\nRestart it.\n"
+    spoken = shelve(workspace, "a.vtt", cue, media="transcript", mime="text/vtt")
+    assert "<mark>Restart</mark>" in page_of(visitor, spoken, q="restart")
+    passage = Passage(text="Restart it.", spans=[{"kind": "page", "page": 1}])
+    printed = shelve(workspace, "a.pdf", "%PDF", media="pdf", mime="application/pdf", passages=[passage])
+    assert "<mark>Restart</mark>" in page_of(visitor, printed, q="restart")
 
 
 def test_office_document_names_its_place_by_heading_and_not_by_lines(visitor, shelve_sample):

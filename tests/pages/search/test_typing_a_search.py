@@ -1,5 +1,7 @@
 """The search page's results as the user types."""
 
+from tests.pages.search.shelf import index, shelve
+
 
 def get_partial(visitor, **parameters):
     return visitor.get("/w/handbook/search", parameters, headers={"hx-request": "true"})
@@ -11,6 +13,16 @@ def test_typed_query_is_answered_with_the_hits_only(visitor, guide):
     assert "<mark>restart</mark>" in page
     assert "<title>restart · Team handbook · Kebab</title>" in page
     assert "<html" not in page and 'name="q"' not in page
+
+
+def test_results_contain_the_document_with_each_letter_of_a_word(visitor, workspace, guide, subtests):
+    shelve(workspace, "break.md", "take a rest")  # `rest` is a word, too
+    index(workspace)
+    for typed in ("res", "rest", "resta", "restar", "restart"):
+        with subtests.test(typed=typed):
+            shown = get_partial(visitor, q=typed, mode="lexical").context
+            assert guide.doc_id.hex in {hit.hit.doc_id for hit in shown["hits"]}
+            assert (shown["result"].corrected_query, shown["result"].did_you_mean) == (None, None)
 
 
 def test_count_is_announced_to_screen_readers_and_the_address_follows(visitor, guide):

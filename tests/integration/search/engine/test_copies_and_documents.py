@@ -48,6 +48,18 @@ def test_short_passages_are_no_copies(workspace):
     assert len(ask(workspace, "above", Mode.LEXICAL).hits) == 2
 
 
+def test_headings_without_text_come_after_text(workspace):
+    write(workspace, "template.md", "## Root cause\n\n## Timeline")
+    write(
+        workspace,
+        "disk.md",
+        "On Monday a full disk was the root cause, which the timeline of the week shows.",
+    )
+    sync(workspace)
+    embed(workspace)
+    assert paths(ask(workspace, "root cause timeline", Mode.HYBRID)) == ["disk.md", "template.md"]
+
+
 def test_copies_are_on_no_later_page(workspace):
     fill_with_copies(workspace)
     first = first_page(workspace, "rigging screws", mode=Mode.LEXICAL, k=1)

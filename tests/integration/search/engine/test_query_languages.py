@@ -49,6 +49,7 @@ def test_question_that_the_model_cannot_read_is_answered_by_its_words(filled, en
     assert result.hits[0].score == 1.0
     assert result.hits[0].retrieval.vector_rank is None
     assert "hash knows (en)" in result.explain["off"]["vector"]
+    assert result.warnings == (result.explain["off"]["vector"],)
     assert english.asked == []
 
 

@@ -121,6 +121,8 @@ def test_chunk_has_its_headings_and_the_lines_of_the_file(chunk_file):
 def test_heading_with_nothing_below_is_no_chunk_of_its_own(chunk_file):
     _, chunk = chunk_file(f"# Guide\n\n{LONG}\n\n## Soon\n\n## Later\n\n{LONG}\n", "a.md")
     assert (chunk.breadcrumb, chunk.text) == ("Guide > Later", f"## Soon\n\n## Later\n\n{LONG}")
+    (chunk,) = chunk_file("# Report\n\n**Date**:\n\n## Summary\n## Root cause\n## Action items\n", "a.md")
+    assert chunk.text == "**Date**:\n\n## Summary\n## Root cause\n## Action items"
     (chunk,) = chunk_file(f"# Guide\n\n{LONG}\n\n## Soon\n", "a.md")
     assert (chunk.breadcrumb, chunk.text) == ("Guide", f"{LONG}\n\n## Soon")
 
