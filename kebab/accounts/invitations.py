@@ -20,7 +20,7 @@ from kebab.people.invitations.lifecycle import (
     needs_account,
 )
 from kebab.people.models import Invitation, User
-from kebab.people.models.invitation import OPERATOR_PREFIX
+from kebab.people.operator_token import OPERATOR_PREFIX
 
 INVITATION_COOKIE = "kebab_invitation"
 

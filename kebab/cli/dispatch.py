@@ -26,7 +26,7 @@ def run(argv: list[str]) -> None:
     try:
         KebabManagementUtility(argv).execute()
     except Exception as error:  # noqa: BLE001 - as in KebabCommand
-        from kebab.cli.errors import report_any  # imported here to keep the start fast
+        from kebab.cli.report import report_any  # imported here to keep the start fast
 
         sys.exit(report_any(error, sys.stderr, as_json="--json" in argv))
 

@@ -4,12 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from django.core.serializers.json import DjangoJSONEncoder
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:  # they take longer to import than most commands take to run
+    from rich.console import Console
+    from rich.table import Table
 
 # For pipes: a table folded at 80 columns can't be processed by other programs.
 _PIPED_WIDTH = 1_000
@@ -20,8 +19,10 @@ _CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069{
 _UNWRITABLE = re.compile(f"[{_SURROGATES}]")
 
 
-def people_console(stream: TextIO) -> Console:
+def people_console(stream: TextIO) -> "Console":
     """Return a rich console on `stream` that prints text as it is: no markup, no emoji codes."""
+    from rich.console import Console
+
     width = None if stream.isatty() else _PIPED_WIDTH
     return Console(file=stream, width=width, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
@@ -31,8 +32,11 @@ def plain(value: Any) -> str:
     return "" if value is None else _CONTROLS.sub("\ufffd", str(value))
 
 
-def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
+def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> "Table":
     """Return a table of `rows` with these `columns`; times are in UTC, to the minute."""
+    from rich.table import Table
+    from rich.text import Text
+
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         result.add_column(column.replace("_", " "), overflow="fold")
@@ -43,7 +47,7 @@ def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def write_json(stream: TextIO, document: Any) -> None:
     """Write one JSON document on one line (also for NDJSON), flushed so that a reader sees it at once."""
-    text = json.dumps(document, cls=DjangoJSONEncoder, ensure_ascii=False)
+    text = json.dumps(document, default=_encode, ensure_ascii=False)
     stream.write(_UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     stream.flush()
 
@@ -56,3 +60,9 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{plain(name)}: {_format_cell(inner)}" for name, inner in value.items())
     return plain(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value)
+
+
+def _encode(value: Any) -> Any:
+    from django.core.serializers.json import DjangoJSONEncoder  # answers of a server have no such values
+
+    return DjangoJSONEncoder().default(value)

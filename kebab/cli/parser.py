@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
-from kebab.cli.errors import CliError, Exit, write_problem
-from kebab.http.api.errors import Problem
+from kebab.cli.errors import CliError, Exit, write_error
 
 _DURATION = re.compile(r"\A([1-9][0-9]{0,4})([dhm])\Z")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -27,9 +26,7 @@ class KebabCommandParser(CommandParser):
         as_json = "--json" in sys.argv
         if not as_json:
             self.print_usage(sys.stderr)
-        write_problem(
-            Problem(status=400, code="invalid_arguments", detail=message), sys.stderr, as_json=as_json
-        )
+        write_error("invalid_arguments", message, sys.stderr, as_json=as_json)
         self.exit(Exit.ERROR)
 
 

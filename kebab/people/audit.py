@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from kebab.people.access.caller import Access
 from kebab.people.models import AuditEvent, Workspace
-from kebab.people.models.invitation import OPERATOR_PREFIX
+from kebab.people.operator_token import OPERATOR_PREFIX
 
 _MAX_SUBJECT_CHARS = 500
 _MAX_ACTOR_CHARS = 320

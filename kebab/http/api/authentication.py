@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
@@ -9,6 +10,7 @@ from rest_framework.request import Request
 from kebab.http.api.errors import Forbidden
 from kebab.http.rate_limits.rules import count_bad_token
 from kebab.people.models import ApiToken
+from kebab.people.operator_token import Operator, read_operator_token
 from kebab.people.tokens import verify_token
 
 
@@ -28,9 +30,12 @@ class TokenUser:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Authentication by `Authorization: Bearer kbb_…`; `request.auth` is the token, with its workspace."""
+    """Authentication by `Authorization: Bearer kbb_…`; `request.auth` is the token, with its workspace.
 
-    def authenticate(self, request: Request) -> tuple[TokenUser, ApiToken] | None:
+    A token of the command line on this server's machine begins with `kbo_`; `request.auth` is an `Operator`.
+    """
+
+    def authenticate(self, request: Request) -> tuple[TokenUser | Operator, ApiToken | Operator] | None:
         """Return the stand-in user and the token; None without a bearer header.
 
         Raises AuthenticationFailed, and RateLimited after too many bad tokens from one address.
@@ -38,7 +43,11 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, presented = get_authorization_header(request).partition(b" ")
         if scheme.lower() != b"bearer":
             return None
-        token = verify_token(presented.strip().decode("ascii", errors="replace"))
+        text = presented.strip().decode("ascii", errors="replace")
+        operator = read_operator_token(settings.SECRET_KEY, text)
+        if operator is not None:
+            return operator, operator
+        token = verify_token(text)
         if token is None:
             count_bad_token(request)
             raise AuthenticationFailed("This token is unknown, expired or revoked.", code="invalid_token")

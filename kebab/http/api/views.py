@@ -78,7 +78,8 @@ class ApiView(APIView):
         if caller is None:
             raise NotAuthenticated
         self.caller = caller
-        count_request(request, caller.identity)
+        if caller.operator is None:
+            count_request(request, caller.identity)
         self.admit(request)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             raise LengthRequired

@@ -10,8 +10,8 @@ from django.db.models import OuterRef, QuerySet
 from kebab.http.api.errors import Forbidden, NotFound
 from kebab.http.api.querysets import first_or_not_found
 from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenScope, User, Workspace
-from kebab.people.models.invitation import OPERATOR_PREFIX
 from kebab.people.models.workspace import is_slug
+from kebab.people.operator_token import OPERATOR_PREFIX, Operator
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.sessions import is_session_valid
 from kebab.people.tokens import readable_tokens
@@ -101,6 +101,8 @@ def caller_of(request: Any) -> Caller | None:
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken):
         return Caller(token=token)
+    if isinstance(token, Operator):
+        return Caller(operator=token.actor)
     if not request.user.is_authenticated:
         return None
     session = getattr(request, "session", None)
@@ -124,6 +126,10 @@ def caller_access(caller: Caller, slug_or_id: str) -> Access:
         return _own_workspace_access(caller, caller.token, slug_or_id)
     if not is_slug(slug_or_id) and parse_uuid(slug_or_id) is None:
         raise NotFound
+    if caller.operator is not None:
+        with acting_everywhere():
+            workspace = first_or_not_found(Workspace.objects.by_slug_or_id(slug_or_id))
+        return operator_access(workspace, caller.operator)
     memberships = readable_memberships(caller.user).filter(
         workspace__in=Workspace.objects.by_slug_or_id(slug_or_id)
     )

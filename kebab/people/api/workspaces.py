@@ -16,10 +16,16 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView, WorkspaceView
-from kebab.people.access.caller import caller_access, member_access, readable_memberships, token_access
+from kebab.people.access.caller import (
+    caller_access,
+    member_access,
+    operator_access,
+    readable_memberships,
+    token_access,
+)
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, TokenScope
+from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspaces import change_workspace, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -37,10 +43,20 @@ class WorkspacesView(ApiView):
             access = token_access(self.caller, self.caller.token)
             Need(role=Role.VIEWER, scope="any").check(access)
             return Response({"results": [WorkspaceSerializer(access).data], "next_cursor": None})
+        if self.caller.operator is not None:
+            return self._all(self.caller.operator)
         with acting_everywhere():
             return page.response(
                 readable_memberships(self.caller.user),
                 lambda row: WorkspaceSerializer(member_access(self.caller, row)).data,
+            )
+
+    def _all(self, operator: str) -> Response:
+        """Return the workspaces of this server, which an operator owns."""
+        page = KeysetPage.from_view(self, ordering=("slug",))
+        with acting_everywhere():
+            return page.response(
+                Workspace.objects.all(), lambda row: WorkspaceSerializer(operator_access(row, operator)).data
             )
 
     @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})

@@ -15,7 +15,7 @@ from kebab.people.access.caller import Access
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.invitations.limits import count_invitation
 from kebab.people.models import Invitation, Role
-from kebab.people.models.invitation import OPERATOR_PREFIX
+from kebab.people.operator_token import OPERATOR_PREFIX
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from kebab.people.models.workspace import Membership, Role
-
-#: The prefix of the command line's actor name in `invited_by` and in audit events.
-OPERATOR_PREFIX = "operator:"
+from kebab.people.operator_token import OPERATOR_PREFIX
 
 
 class InvitationState(models.TextChoices):

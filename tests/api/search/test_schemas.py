@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import jsonschema
 
-from kebab.cli.errors import report
+from kebab.cli.report import report
 from kebab.http.api.errors import FieldError, InvalidRequest
 from search.api.wire_schemas import inline_schema, load_schema, schema_names
 from search.retrieval.citation import Citation

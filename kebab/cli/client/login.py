@@ -1,0 +1,48 @@
+"""`kebab login SERVER` and `kebab logout`: the server that the commands of this user talk to."""
+
+import argparse
+import getpass
+import sys
+from typing import Any
+
+from kebab.cli.client.connection import Connection
+from kebab.cli.client.http_transport import HttpTransport
+from kebab.cli.client.servers import is_secure, login_file, write_login
+from kebab.cli.client.terminal import Terminal
+from kebab.cli.errors import CliError, Exit
+
+EXAMPLES = ("kebab login https://search.example.org", "kebab logout")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("server", metavar="SERVER", help="its address: https://search.example.org")
+
+
+def log_in(options: dict[str, Any], terminal: Terminal) -> int:
+    """Ask for a token, try it, and store both."""
+    server = options["server"].rstrip("/")
+    transport = HttpTransport(server)
+    if not is_secure(server):
+        terminal.remark(f"{server} is not encrypted: whoever is between sees the token.")
+    token = (getpass.getpass("Token (kbb_…): ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    if not token.isascii() or not token.isprintable() or not token:
+        raise CliError("That is no token; create one on the page Tokens of the workspace.")
+    found = Connection(transport=transport, authorization=f"Bearer {token}").get("/workspaces")["results"]
+    write_login(server, token)
+    slugs = [row["slug"] for row in found]
+    if terminal.as_json:
+        terminal.document({"server": server, "workspaces": slugs})
+    else:
+        terminal.print(f"Logged in to {server}: {', '.join(slugs)}. Stored in {login_file()}.")
+    return Exit.DONE
+
+
+def log_out(terminal: Terminal) -> int:
+    """Forget the stored server and token."""
+    login_file().unlink(missing_ok=True)
+    if terminal.as_json:
+        terminal.document({"server": None})
+    else:
+        terminal.print("Logged out; the token itself still works until it is revoked.")
+    return Exit.DONE

@@ -1,0 +1,105 @@
+"""The server that a command talks to: one named or logged in to, or the stack of this machine."""
+
+import getpass
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from kebab.cli.client.connection import Connection
+from kebab.cli.client.http_transport import HttpTransport
+from kebab.cli.errors import CliError
+from kebab.people.operator_token import issue_operator_token
+from kebab.stack.servers import secrets
+from kebab.stack.supervisor.state import running_state
+
+#: What has to run beside a command where no stack runs: the servers, or also the workers.
+Needs = Literal["servers", "workers"]
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@contextmanager
+def connect(needs: Needs) -> Iterator[Connection]:
+    """Yield the connection to the server that the environment or `kebab login` names, or to this machine's.
+
+    Where no stack runs on this machine, its servers are started for the block, and answer in this process.
+    Raises CliError.
+    """
+    found = find_connection()
+    if found is not None:
+        yield found
+        return
+    from kebab.cli.in_process import connect_in_process  # imports Django
+
+    with connect_in_process(needs) as connection:
+        yield connection
+
+
+def find_connection() -> Connection | None:
+    """Return the connection to a named server, or to the stack that runs here; None where none does."""
+    address, token = os.environ.get("KEBAB_SERVER", "").strip(), os.environ.get("KEBAB_TOKEN", "").strip()
+    if not address and not token:
+        address, token = read_login()
+    if address and not token:
+        raise CliError(f"KEBAB_SERVER is {address[:200]}, but KEBAB_TOKEN is not set: run kebab login.")
+    if not address:
+        state = running_state(data_directory())
+        if state is None or not state.url or not state.is_ready:
+            return None
+        address = state.url
+    return Connection(transport=HttpTransport(address), authorization=f"Bearer {token or operator_token()}")
+
+
+def data_directory() -> Path:
+    """Return the data directory of this machine's stack, as the settings do."""
+    named = os.environ.get("KEBAB_DATA_DIR", "").strip()
+    return (Path(named).expanduser() if named else _CHECKOUT / ".kebab").resolve()
+
+
+def operator_token() -> str:
+    """Return a token of the user of this machine, who can read the server's secret."""
+    secret = os.environ.get("KEBAB_SECRET_KEY", "").strip()
+    return issue_operator_token(secret or secrets.load_or_create(data_directory()).secret_key, _user_name())
+
+
+def login_file() -> Path:
+    """Return the file of the server that `kebab login` has stored."""
+    configured = os.environ.get("XDG_CONFIG_HOME", "").strip()
+    return (Path(configured) if configured else Path.home() / ".config") / "kebab" / "login.json"
+
+
+def read_login() -> tuple[str, str]:
+    """Return address and token of the stored login; both empty without one. Raises CliError."""
+    try:
+        stored = json.loads(login_file().read_text(encoding="utf-8"))
+        return str(stored["server"]), str(stored["token"])
+    except FileNotFoundError:
+        return "", ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CliError(f"{login_file()} can't be read; run kebab login again.") from error
+
+
+def write_login(address: str, token: str) -> None:
+    """Store a login, for this user alone."""
+    file = login_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    file.write_text(json.dumps({"server": address, "token": token}) + "\n", encoding="utf-8")
+
+
+def is_secure(address: str) -> bool:
+    """Return whether a token isn't sent in the clear: over HTTPS, or within this machine."""
+    split = urlsplit(address)
+    return split.scheme == "https" or split.hostname in {"127.0.0.1", "::1", "localhost"}
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return "unnamed"

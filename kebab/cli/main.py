@@ -1,0 +1,109 @@
+"""The entry point `kebab`: commands of a server's API start without Django, the others are Django's."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from types import ModuleType
+from typing import TextIO
+
+from kebab import __version__
+from kebab.cli.catalogue import COMMANDS, TASKS
+from kebab.cli.errors import CliError, Exit, write_error
+
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command named on the command line, and exit with its code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
+    code = run(arguments, sys.stdout, sys.stderr)
+    if code:
+        sys.exit(code)
+
+
+def run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
+    """Run a command, and return its exit code."""
+    name, *rest = arguments or ["help"]
+    if name in {"help", "-h", "--help"} and rest and rest[0] in COMMANDS:
+        name, rest = rest[0], ["--help"]
+    if name in {"help", "-h", "--help"}:
+        out.write(help_text())
+        return Exit.DONE
+    if name in {"version", "-V", "--version"}:
+        out.write(f"kebab {__version__}\n")
+        return Exit.DONE
+    if (module := _client_module(name)) is None:
+        return _run_django_command([name, *rest])
+    return run_client_command(name, module, rest, out, err)
+
+
+def run_client_command(
+    name: str, module: ModuleType, arguments: Sequence[str], out: TextIO, err: TextIO
+) -> int:
+    """Run a command that talks to a server, and return its exit code."""
+    from kebab.cli.client.arguments import make_parser
+    from kebab.cli.client.servers import connect
+    from kebab.cli.client.terminal import Terminal
+
+    parser = make_parser(name, COMMANDS[name], module, arguments, err)
+    options = vars(parser.parse_args(arguments))
+    terminal = Terminal(out, err, as_json=options.pop("as_json"))
+    try:
+        with connect(module.NEEDS) as connection:
+            return int(module.run(connection, options, terminal))
+    except CliError as error:
+        write_error(error.code, str(error), err, as_json=terminal.as_json, fields=error.fields)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+
+
+def help_text() -> str:
+    """Return the list of commands by task."""
+    width = max(map(len, COMMANDS))
+    lines = ["Kebab: search and answers with citations over your documents.", "", "kebab COMMAND [OPTIONS]"]
+    for task, commands in TASKS.items():
+        lines += ["", task, *(f"  {name:{width}}  {text}" for name, text in commands.items())]
+    return "\n".join((*lines, "", "kebab COMMAND --help explains one.", ""))
+
+
+def _client_module(name: str) -> ModuleType | None:
+    """Return the module of a command that talks to a server; None for Django's."""
+    match name:
+        case "search":
+            from kebab.cli.client import search as module
+        case "ask":
+            from kebab.cli.client import ask as module
+        case "context":
+            from kebab.cli.client import context as module
+        case _:
+            return None
+    return module
+
+
+def _run_django_command(arguments: list[str]) -> int:
+    if arguments[0] not in COMMANDS and not arguments[0].isidentifier():
+        return _refuse_unknown(arguments[0])
+    from kebab.cli.dispatch import run as run_command
+
+    run_command(["kebab", *arguments])
+    return Exit.DONE
+
+
+def _refuse_unknown(name: str) -> int:
+    alike = get_close_matches(name, COMMANDS, n=1)
+    meant = f" Did you mean {alike[0]}?" if alike else ""
+    write_error(
+        "invalid_arguments",
+        f"There is no command {name[:100]!r}.{meant} kebab help lists them.",
+        sys.stderr,
+        as_json=False,
+    )
+    return Exit.ERROR
