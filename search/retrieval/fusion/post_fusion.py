@@ -160,6 +160,8 @@ class PostFusionResult:
     below_cutoff: tuple[str, ...]
     #: By stage: `group`, `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
     timings_ms: Mapping[str, float]
+    #: Whether all candidates were still there when the stages read them.
+    is_whole: bool = True
 
 
 def apply_stages(
@@ -182,7 +184,7 @@ def apply_stages(
         with _measure("group", timings, clock):
             entries = group_by_document(entries, document_of)
     kept: Sequence[RankedEntry] = entries
-    outcome = None
+    outcome, is_whole = None, True
     if stages.per_file_cap > 0:
         with _measure("cap", timings, clock):
             kept = cap_per_file(
@@ -191,8 +193,9 @@ def apply_stages(
     over_cap = _removed_ids(entries, kept)
     if stages.rerank:
         with _measure("rerank", timings, clock):
-            kept, outcome = _rerank(kept, passages_of, query, reranker)
-            kept = _lift_above_floor(kept)
+            reranked, outcome = _rerank(kept, passages_of, query, reranker)
+            is_whole = len(reranked) == len(kept)
+            kept = _lift_above_floor(reranked)
     n_kept = len(kept)
     if stages.cutoff:
         with _measure("cutoff", timings, clock):
@@ -203,6 +206,7 @@ def apply_stages(
         over_cap=over_cap,
         below_cutoff=tuple(entry.chunk_id for entry in kept[n_kept:]),
         timings_ms=timings,
+        is_whole=is_whole,
     )
 
 
