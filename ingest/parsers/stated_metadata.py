@@ -29,6 +29,10 @@ FORMATS: Final = (
     *("%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y", "%B %d %Y", "%B %Y"),
 )
 MAX_CHARS: Final = 500
+# What programs write where nobody states an author.
+_NOBODY: Final = frozenset({"anonymous", "(anonymous)", "(unspecified)", "unknown", "openpyxl"})
+# The author of the template that a program begins each document with, whose dates are the template's.
+_TEMPLATE_AUTHOR: Final = "python-docx"
 ADDRESS = re.compile(r"\s*<[^<>\s]*@[^<>\s]*>")
 
 
@@ -41,13 +45,14 @@ def stated_metadata(fields: Mapping[str, Any]) -> dict[str, str]:
         texts = (read(by_name[name]) for name in names if name in by_name)
         if text := next(filter(None, texts), None):
             found[shared] = text
-    return found
+    return {} if found.get("author") == _TEMPLATE_AUTHOR else found
 
 
 def author_names(value: Any) -> str | None:
     """Return the names of the authors, separated by commas; they may be texts, or objects with a name."""
     texts = (ADDRESS.sub("", name).strip() for name in names_of(value))
-    return ", ".join(dict.fromkeys(filter(None, texts)))[:MAX_CHARS] or None
+    named = (text for text in texts if text and text.lower() not in _NOBODY)
+    return ", ".join(dict.fromkeys(named))[:MAX_CHARS] or None
 
 
 def iso_date(value: Any) -> str | None:

@@ -170,9 +170,6 @@ class _Search:
         match = words.match if isinstance(words, LexicalResult) else None
         analysis = analysis_for(corpus.workspace) if view is None else view.analysis
         version = index_version_of(corpus.workspace, query.mode, vector.space, analysis)
-        # A stage leaves out what is gone when it reads documents or texts.
-        n_kept = len(after.entries) + len(after.over_cap) + len(after.below_cutoff)
-        is_lost = n_kept < min(len(ranked), window)
 
         def read_entries(start: int, stop: int) -> Sequence[RankedEntry]:
             if self._stages.are_any or stop <= len(after.entries):
@@ -198,7 +195,7 @@ class _Search:
             corrected_query=self._correction,
             version=version,
             seq=self._seq(view),
-            has_lost_candidates=not ranked.is_whole or is_lost or not page.is_whole,
+            has_lost_candidates=not (ranked.is_whole and after.is_whole and page.is_whole),
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
             warnings=self._warn(vector, page),
@@ -288,16 +285,18 @@ class _Search:
         corpus, stages = self._corpus, self._stages
         entries = ranked.entries(window)
         documents: Mapping[str, int] = {}
+        is_whole = True
         if stages.are_any:
             documents = corpus.read_documents([entry.chunk_id for entry in entries])
-            if len(documents) < len(entries) and ranked.is_whole and not corpus.checks_all:
+            is_whole = len(documents) == len(entries)
+            if not is_whole and ranked.is_whole and not corpus.checks_all:
                 raise CandidatesLost
             entries = tuple(entry for entry in entries if entry.chunk_id in documents)
 
         def embedded_passages(chunk_ids: Sequence[str]) -> dict[str, str]:
             return {id_: embedded_text(*each) for id_, each in corpus.read_passages(chunk_ids).items()}
 
-        return apply_stages(
+        after = apply_stages(
             entries,
             stages,
             query=self._query.effective_channels.rerank,
@@ -305,6 +304,7 @@ class _Search:
             passages_of=embedded_passages,
             reranker=runtime().reranker if stages.rerank else None,
         )
+        return replace(after, is_whole=after.is_whole and is_whole)
 
     def _suggest_query(self, view: MirrorView | None, words: LegResult | None) -> str | None:
         if view is None or words is None or not words.is_available or len(words.ids):

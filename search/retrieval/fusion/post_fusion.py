@@ -50,6 +50,7 @@ def group_by_document(
     A document is only related if all of its candidates are. Its score is the best candidate's, and a little
     for what the next two exceed the last candidate of the list by: of bm25 in lexical mode, of the fused
     scores in hybrid mode. More for further passages makes long documents win: docs/measurements/documents.md.
+    A name lifts a document once: its further passages are worth at most the best one that doesn't have it.
     """
     passages: dict[Hashable, list[tuple[RankedEntry, float]]] = {}
     scores = np.array([candidate.score for candidate in candidates])
@@ -58,10 +59,16 @@ def group_by_document(
     for candidate, worth in zip(candidates, worths.tolist(), strict=True):
         passages.setdefault(document_of[candidate.chunk_id], []).append((candidate, worth))
     least = float(worths.min(initial=np.inf))
+    is_named = np.array([candidate.retrieval.exact_rank is not None for candidate in candidates], bool)
+    most = float(worths[~is_named].max(initial=least)) if is_named.any() else np.inf
     documents = []
     for found in passages.values():
         best, *others = (entry for entry, _ in found)
-        total = least + sum(share * (worth - least) for share, (_, worth) in zip(SHARES, found, strict=False))
+        first, *further = (worth for _, worth in found)
+        gained = (
+            share * (min(worth, most) - least) for share, worth in zip(SHARES[1:], further, strict=False)
+        )
+        total = first + sum(gained)
         score = total / (1 + total) if is_bm25 else total / sum(SHARES)
         retrieval = replace(best.retrieval, fusion_score=score)
         documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
@@ -153,6 +160,8 @@ class PostFusionResult:
     below_cutoff: tuple[str, ...]
     #: By stage: `group`, `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
     timings_ms: Mapping[str, float]
+    #: Whether all candidates were still there when the stages read them.
+    is_whole: bool = True
 
 
 def apply_stages(
@@ -175,7 +184,7 @@ def apply_stages(
         with _measure("group", timings, clock):
             entries = group_by_document(entries, document_of)
     kept: Sequence[RankedEntry] = entries
-    outcome = None
+    outcome, is_whole = None, True
     if stages.per_file_cap > 0:
         with _measure("cap", timings, clock):
             kept = cap_per_file(
@@ -184,8 +193,9 @@ def apply_stages(
     over_cap = _removed_ids(entries, kept)
     if stages.rerank:
         with _measure("rerank", timings, clock):
-            kept, outcome = _rerank(kept, passages_of, query, reranker)
-            kept = _lift_above_floor(kept)
+            reranked, outcome = _rerank(kept, passages_of, query, reranker)
+            is_whole = len(reranked) == len(kept)
+            kept = _lift_above_floor(reranked)
     n_kept = len(kept)
     if stages.cutoff:
         with _measure("cutoff", timings, clock):
@@ -196,6 +206,7 @@ def apply_stages(
         over_cap=over_cap,
         below_cutoff=tuple(entry.chunk_id for entry in kept[n_kept:]),
         timings_ms=timings,
+        is_whole=is_whole,
     )
 
 

@@ -44,7 +44,8 @@ _BRACES = re.compile(
 _QUOTE = re.compile(r"\n[ \t]*+>[ \t>]*")
 
 _LABEL = r"((?:[^\[\]\n]++|\n(?!\s*\n)|\[[^\[\]]*\])*+)"
-_TARGET = r"(?:\(\s*(?:[^()\n]++|\([^()\n]*\))*+\)|\[[^\[\]\n]*\])"
+# A chunk may end within a link, whose target is on the next line.
+_TARGET = r"(?:\(\s*(?:[^()\n]++|\([^()\n]*\))*+\)|\(\s*\Z|\[[^\[\]\n]*\])"
 _IMAGE = re.compile(rf"!\[(?<!\w!\[){_LABEL}\](?:{_TARGET})?")
 _DESCRIBED = re.compile(
     rf'!\[{_LABEL}\]|(?::alt:|\b(?:alt|alt-text|title|label|description)=")[ \t]*([^"\n]*)'

@@ -41,7 +41,7 @@ def test_requests_of_one_workspace_go_to_one_node(site):
 
 def test_pages_are_served_with_their_styles(site):
     page = httpx.get(f"{site.proxy.url}/login", timeout=60)
-    style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
+    style = re.search(r'href="(/static/[^"]+\.css[^"]*)"', page.text)
     assert page.status_code == 200
     assert httpx.get(f"{site.proxy.url}{style[1]}", timeout=60).status_code == 200
 

@@ -226,8 +226,8 @@ FAULTS = (
     Fault(
         name="a title not escaped",
         file="search/templates/search/hit.html",
-        right='id="open-{{ hit.rank }}">{{ shown.title }}',
-        wrong='id="open-{{ hit.rank }}">{{ shown.title|safe }}',
+        right='id="open-{{ shown.rank }}">{{ shown.title }}',
+        wrong='id="open-{{ shown.rank }}">{{ shown.title|safe }}',
         tests=("pages/search", "pages", "security"),
     ),
     Fault(

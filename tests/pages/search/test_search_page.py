@@ -4,7 +4,7 @@ import html
 import re
 
 from kebab.people.models import Workspace
-from search.pages.search.hits import Piece, pieces
+from search.pages.search.hits import mark_words
 from search.retrieval.errors import NotSearchableYet
 from tests.pages.search.shelf import index, passages_of, shelve
 
@@ -194,14 +194,9 @@ def test_other_workspaces_are_not_searched(visitor, guide, other_workspace):
     assert "board.md" not in text_of(search_page(visitor, q="restart"))
 
 
-def test_a_snippet_is_cut_at_its_highlights():
-    assert list(pieces("abcdef", ((0, 2), (3, 4)))) == [
-        Piece(text="ab", is_marked=True),
-        Piece(text="c", is_marked=False),
-        Piece(text="d", is_marked=True),
-        Piece(text="ef", is_marked=False),
-    ]
-    assert list(pieces("", ())) == []
+def test_found_words_of_a_snippet_are_marked_and_all_is_escaped():
+    assert mark_words("a<c>e", ((0, 1), (2, 3))) == "<mark>a</mark>&lt;<mark>c</mark>&gt;e"
+    assert mark_words("", ()) == ""
 
 
 def test_a_name_that_was_found_exactly_is_said(visitor, transactional_db, workspace):

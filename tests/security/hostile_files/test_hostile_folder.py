@@ -121,7 +121,9 @@ def test_memory_stays_bounded(synced_folder):
 def test_good_files_are_found_and_nothing_outside_the_folder_is_read(workspace, subtests):
     for path, (content, words, place) in GOOD.items():
         with subtests.test(case=path):
-            hit = next(hit for hit in ask(workspace, words).hits if hit.doc_path == path)
+            # Another file may have the same text.
+            hits = ask(workspace, words).hits
+            hit = next(hit for hit in hits if path in (hit.doc_path, *hit.also_in))
             assert place in hit.citation.uri
             if place.startswith("#L") and not path.endswith(".docx"):
                 span = parse_uri(hit.citation.uri)

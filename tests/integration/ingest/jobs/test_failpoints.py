@@ -84,4 +84,4 @@ def test_job_of_a_killed_process_is_finished_by_the_next(folder, job, failpoint,
 def test_process_without_a_failpoint_finishes_the_job(workspace, job):
     assert run_job_in_process(job, KEBAB_FAILPOINT="") == 0
     assert now_of(job).state == "succeeded"
-    assert len(identities(workspace)) == 5
+    assert len(identities(workspace)) == 4

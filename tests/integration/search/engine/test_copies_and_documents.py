@@ -3,7 +3,9 @@
 import pytest
 
 from kebab.people.reader import Reader
+from search.engine import search as engine
 from search.engine.pages import fetch_next_page
+from search.engine.run import run_search
 from search.engine.search import search
 from search.models import Chunk, Document
 from search.retrieval.types import Mode, SearchQuery
@@ -134,6 +136,16 @@ def test_pages_of_documents_together_are_the_list(manuals):
     assert [(hit.rank, hit.doc_path, hit.score, hit.section_count) for hit in hits] == [
         (hit.rank, hit.doc_path, hit.score, hit.section_count) for hit in whole.hits
     ]
+
+
+@pytest.mark.parametrize("options", [{}, {"cutoff": True}, {"per_file_cap": 1}])
+def test_documents_are_searched_once(manuals, monkeypatch, options):
+    runs = []
+    monkeypatch.setattr(
+        engine, "run_search", lambda *args, **given: runs.append(run_search(*args, **given)) or runs[-1]
+    )
+    ask(manuals, "bilge pump", Mode.HYBRID, group="document", **options)
+    assert len(runs) == 1
 
 
 def test_why_not_names_the_document_of_a_section(manuals):

@@ -56,3 +56,11 @@ def test_several_good_passages_beat_one_that_is_slightly_better():
     ranked = entries(("a1", 0.8), ("b1", 0.79), ("b2", 0.7), ("c1", 0.1))
     documents = group_by_document(ranked, {"a1": 1, "b1": 2, "b2": 2, "c1": 3})
     assert [document.chunk_id for document in documents] == ["b1", "a1", "c1"]
+
+
+def test_name_lifts_a_document_once():
+    ranked = entries(("a1", 0.99), ("b1", 0.98), ("b2", 0.96), ("b3", 0.95), ("c1", 0.1), ("a2", 0.1))
+    for rank, entry in enumerate(ranked[:4], start=1):
+        entry.retrieval.exact_rank = rank
+    documents = group_by_document(ranked, {"a1": 1, "a2": 1, "b1": 2, "b2": 2, "b3": 2, "c1": 3})
+    assert [document.chunk_id for document in documents] == ["a1", "b1", "c1"]

@@ -129,6 +129,7 @@ def test_lines_of_chinese_and_japanese_are_joined_without_a_blank():
     [
         ("a.md", '![A plan](a.png)\n<img src=b alt="of it">', "A plan · of it"),
         ("a.md", "[![CI](b.svg)](c)", "CI"),
+        ("a.md", "[![CI](b.svg)](\nc)\n[![PyPI](d.svg)](", "CI · PyPI"),
         ("a.rst", ".. image:: a.png\n   :alt: A plan", "A plan"),
         ("a.mdx", "<Tabs>\n</Tabs>", ""),
     ],
