@@ -42,7 +42,7 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
     body = {
         "information_request": options["request"],
         "technical_terms": options["term"],
-        "budget": {"unit": "tokens", "total": options["tokens"]},
+        "budget": {"tokens": options["tokens"]},
         "by_file": not options["passages"],
         "response_mode": "overview" if options["overview"] else "text",
         "cutoff": True,

@@ -8,7 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit, report
+from kebab.cli.errors import Exit
+from kebab.cli.report import report
 from kebab.extension import contributions
 from kebab.http.api.outages import OUTAGES, outage_of
 from kebab.stack.configuration import StackConfiguration
