@@ -48,8 +48,9 @@ class QuarantinePage(WorkspacePage):
 
     def _source_keys(self, readable: Any, chosen: str) -> list[str]:
         """Return the keys of sources with such files, and the chosen one."""
-        keys = readable.order_by().values_list("version__source__key", flat=True).distinct()
-        return sorted({*keys[:_SHOWN_SOURCES], *([chosen] if chosen else [])})
+        name = "version__source__key"
+        keys = list(readable.order_by(name).values_list(name, flat=True).distinct()[:_SHOWN_SOURCES])
+        return keys if not chosen or chosen in keys else [chosen, *keys]
 
 
 class QuarantineRetry(PostAction):

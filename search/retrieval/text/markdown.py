@@ -29,9 +29,9 @@ _INDENTED = re.compile(r"\n[ \t]*+((?:\n(?: {4}|\t)[^\n]*(?:\n[ \t]*+(?=\n(?: {4
 _LIST = re.compile(rf"\n[ \t]*+{_ITEM}")
 #: The beginning of an indented text that is prose rather than code.
 PROSE_START = re.compile(r"\s*(?:[-*+•][ \t]|\d+[.)][ \t]|[A-Z][a-z ,'’]|[<>*:|!\[]|[^\x00-\x7f])")
-# Code spans, escaped characters, addresses.
+# Code spans, escaped characters, addresses. Python before 3.11.5 misreads possessive groups with lookaheads.
 _VERBATIM = re.compile(
-    r"`(?<!``)(`*+)((?:[^`\n]++|\n(?!\s*\n)|(?!`\1(?!`))`++)++)`\1(?!`)"
+    r"`(?<!``)(`*+)((?:[^`\n]++|\n(?!\s*\n)|(?!`\1(?!`))`++)+)`\1(?!`)"
     r"|\\([!-/:-@[-`{-~\n])"
     r"|<([A-Za-z][\w.+-]*:[^<>\s]*|[\w.+-]+@[\w.-]+)>"
 )

@@ -9,17 +9,29 @@ if (box) {
   });
 }
 
+// The passage that is open already isn't asked for again. What comes after its passage was closed, or another was
+// asked for, is dropped.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const beside = event.detail.target;
+  if (!beside.matches(".beside")) return;
+  const link = event.detail.elt;
+  const isOpen = link.getAttribute("hx-get").endsWith(`/${beside.querySelector(".opened")?.dataset.n}`);
+  beside.asked = isOpen ? null : link;
+  if (!isOpen) return;
+  event.preventDefault();
+  show(beside, link);
+});
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const beside = event.detail.target;
+  if (beside.matches(".beside") && beside.asked !== event.detail.requestConfig.elt) event.detail.shouldSwap = false;
+});
+
 document.addEventListener("htmx:afterSwap", (event) => {
   const beside = event.detail.target;
   if (beside.matches(".sources-part")) tellChecks(event.detail.elt);
   if (!beside.matches(".beside")) return;
-  beside.opener = event.detail.requestConfig.elt;
-  mark(beside.closest(".turn"), beside.opener);
-  const heading = beside.querySelector("h2");
-  beside.scrollTop = 0;
-  heading.focus({ preventScroll: true });
-  const place = heading.getBoundingClientRect();
-  if (place.top < 0 || place.bottom > innerHeight) beside.querySelector(".opened").scrollIntoView({ block: "start" });
+  show(beside, event.detail.requestConfig.elt);
 });
 
 document.addEventListener("click", (event) => {
@@ -37,8 +49,19 @@ function tellChecks(section) {
   document.querySelector("[data-announced]").textContent = states.join(". ");
 }
 
+function show(beside, opener) {
+  beside.opener = opener;
+  mark(beside.closest(".turn"), opener);
+  const heading = beside.querySelector("h2");
+  beside.scrollTop = 0;
+  heading.focus({ preventScroll: true });
+  const place = heading.getBoundingClientRect();
+  if (place.top < 0 || place.bottom > innerHeight) beside.querySelector(".opened").scrollIntoView({ block: "start" });
+}
+
 function close(beside) {
   const turn = beside.closest(".turn");
+  beside.asked = null;
   beside.replaceChildren();
   mark(turn, null);
   (beside.opener ?? turn.querySelector(".marker"))?.focus();

@@ -63,6 +63,28 @@ def test_the_passage_comes_below_the_answer_on_a_phone(open_page, member, answer
     expect(page.get_by_role("link", name="Source 1")).to_be_focused()
 
 
+def test_a_passage_that_comes_after_closing_stays_closed(open_page, member, answer):
+    answer.text = "It is so [#1]. It is so again [#2]."
+    answer.citations.append({**answer.citations[0], "n": 2})
+    answer.hits.append({**answer.hits[0], "rank": 2, "n": 2})
+    answer.save()
+    page = open_page(member)
+    held = []
+    page.route("**/citations/2", lambda route: held.append(route))
+    page.goto(f"/w/handbook/answers/{answer.pk}")
+    with page.expect_request("**/citations/2"):
+        page.get_by_role("link", name="Source 2").click()
+    page.locator(".beside").get_by_role("button", name="Close").click()
+    with page.expect_response("**/citations/2"):
+        held[0].continue_()
+
+    page.wait_for_function("!document.querySelector('.htmx-request')")
+    expect(page.locator(".beside .opened")).to_have_count(0)
+    page.unroute("**/citations/2")
+    page.get_by_role("link", name="Source 2").click()
+    expect(page.locator(".beside .opened")).to_have_attribute("data-n", "2")
+
+
 def test_pages_of_asking_fit_the_screen(open_page, member, guide):
     long = "w" * 300
     row = make_answer(
