@@ -65,5 +65,4 @@ EXTENSION = Extension(
     deletion_hooks=(_delete_repositories,),
     document_drawers=(lazy("ingest.renditions.draw.draw_document"),),
     blob_names=(needed_blob_names,),
-    listings="ingest.listings.LISTINGS",
 )

@@ -7,6 +7,7 @@ theirs, such as the tabs of a workspace or the checks of `kebab doctor`, in the 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
@@ -14,7 +15,6 @@ from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from kebab.backup.blobs import BlobNames
-    from kebab.cli.listings import Listing
     from kebab.observability.health.checks import DoctorCheck
     from kebab.observability.metrics.collectors import Collector
     from kebab.pages.tabs import Tab
@@ -62,8 +62,8 @@ class Extension:
     source_counters: "Sequence[CountSources]" = ()
     #: Return the rendition of a document's bytes at a path, for its page; None if there is none.
     document_drawers: Sequence[Callable[[bytes, str], Any]] = ()
-    #: The dotted path of the app's `Listing`s, imported on the first `kebab list`.
-    listings: str = ""
+    #: Search a bundle file by the body of a search request, and return the wire document.
+    bundle_searches: Sequence[Callable[[Path, Mapping[str, Any]], dict[str, Any]]] = ()
 
     def __post_init__(self) -> None:
         for base in self.error_trees:
@@ -94,10 +94,3 @@ def contributions(kind: str) -> tuple[Any, ...]:
     if not apps.ready:
         return ()
     return tuple(each for extension in extensions() for each in getattr(extension, kind))
-
-
-def listings() -> "Iterator[Listing]":
-    """Yield the listings of all apps."""
-    for extension in extensions():
-        if extension.listings:
-            yield from import_string(extension.listings)

@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
 from kebab.http.api.openapi_document import DocumentView
 from kebab.pages.styles_page import StylesPage
+from kebab.stack.nodes.api import StatusView
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("", include("search.api.urls")),
     path("", include("ingest.api.urls")),
     path("", include("kebab.people.api.urls")),
+    path("status", StatusView.as_view(), name="api-status"),
 ]
 
 urlpatterns = [

@@ -78,5 +78,5 @@ EXTENSION = Extension(
     shutdown_callbacks=(flush_query_log,),
     access_explainers=(explain_access,),
     source_counters=(count_restricted,),
-    listings="search.cli.listings.LISTINGS",
+    bundle_searches=(lazy("search.bundles.search.request.search_bundle"),),
 )

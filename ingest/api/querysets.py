@@ -126,6 +126,8 @@ def version_response(access: Access, added: AddedVersion) -> Response:
 def filter_documents(access: Access, query: Mapping[str, Any]) -> Any:
     """Return the queryset of documents that match the clean fields of a `DocumentsQuery`."""
     documents = readable_documents(access.workspace, access.reader)
+    if "path" in query:
+        documents = documents.filter(path=query["path"])
     if "path_prefix" in query:
         documents = documents.filter(path__startswith=query["path_prefix"])
     if "source" in query:

@@ -1,22 +1,19 @@
-"""Progress bars of jobs on the command line, and of the embedding jobs that follow them."""
+"""Progress bars of jobs that this process follows in the database, for the demonstration and measurements."""
 
 import time
-import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from textwrap import shorten
-from typing import Self
 
-from django.db import connection, models
+from django.db import connection
 from rich.console import Console
 
 from ingest.errors import JobNotOpen
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.services.jobs import cancel_job
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.progress_bars import Bar, bar
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
-from search.cli.progress_bars import Bar, bar
 
 _POLL_S = 0.2
 _SHOWN_REASON_CHARS = 48
@@ -72,69 +69,10 @@ def reload_job(job: Job) -> Job:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingWatch:
-    """The embedding jobs of a workspace from the request of a job on."""
-
-    workspace: Workspace
-    #: Calls made before by the jobs that were open at that time.
-    earlier_calls: Mapping[uuid.UUID, int]
-    since: Job
-
-    @classmethod
-    def start(cls, job: Job, workspace: Workspace) -> Self:
-        """Start watching from the request of `job` on."""
-        return cls(
-            workspace=workspace,
-            earlier_calls={each.pk: each.calls for each in _open_jobs(workspace)},
-            since=job,
-        )
-
-    def follow(self, console: Console) -> None:
-        """Show the embedding's progress until no job is open. Ctrl-C ends the display, not the embedding."""
-        if find_open_job(self.workspace) is None:
-            return
-        with bar(console, "Embedding") as progress:
-            try:
-                while (job := find_open_job(self.workspace)) is not None and not _is_postponed(job):
-                    await_end(job, lambda job: _show(progress, job), is_over=_is_postponed)
-            except KeyboardInterrupt:
-                connection.close()
-                raise
-            progress.finish()
-
-    @property
-    def calls(self) -> int:
-        """Return the number of texts embedded since the start of the watch."""
-        return sum(job.calls for job in self._jobs()) - sum(self.earlier_calls.values())
-
-    @property
-    def error(self) -> str | None:
-        """Return the error of the latest embedding job, None when it didn't fail."""
-        latest = self._jobs().order_by("-created_at").first()
-        if latest is None or not (latest.state == "failed" or _is_postponed(latest)):
-            return None
-        return latest.error or None
-
-    def _jobs(self) -> "models.QuerySet[Job]":
-        jobs = Job.objects.in_workspace(self.workspace).filter(kind=JobKind.EMBED)
-        return jobs.filter(pk__in=list(self.earlier_calls)) | jobs.filter(
-            created_at__gte=self.since.created_at
-        )
-
-
 def find_open_job(workspace: Workspace) -> Job | None:
     """Return the workspace's waiting or running embedding job, None without one."""
-    return _open_jobs(workspace).first()
-
-
-def _open_jobs(workspace: Workspace) -> "models.QuerySet[Job]":
-    return Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES)
-
-
-def _is_postponed(job: Job) -> bool:
-    """Return whether an embedding job is postponed because its embedder does not answer."""
-    return not job.is_finished and bool(job.error)
+    jobs = Job.objects.in_workspace(workspace)
+    return jobs.filter(kind=JobKind.EMBED, state__in=OPEN_STATES).first()
 
 
 def _show(progress: Bar, job: Job) -> None:

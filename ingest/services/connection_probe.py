@@ -12,8 +12,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.source import list_references
 from ingest.connectors.web.source import open_start_page
 from ingest.errors import ConnectionFailed
-from ingest.services.path_visibility import overlaps_hidden
-from ingest.services.source_definition import check_config
+from ingest.services.source_definition import check_config, may_read_folder
 from kebab.http.rate_limits.rules import count, parse_limit
 from kebab.http_client.errors import RequestFailed
 from kebab.people.access.caller import Access
@@ -30,8 +29,8 @@ def probe_connection(access: Access, kind: str, config: Mapping[str, Any]) -> st
     errors of `check_config`.
     """
     count(parse_limit(_LIMIT), "connection-tests", access.identity, message=_("Too many tests."))
-    is_barred = partial(overlaps_hidden, workspace=access.workspace, reader=access.reader)
-    source = Source(workspace=access.workspace, kind=kind, **check_config(kind, config, is_barred))
+    checked = check_config(kind, config, partial(may_read_folder, access=access))
+    source = Source(workspace=access.workspace, kind=kind, **checked)
     try:
         return _PROBES[kind](source, _deadline())
     except (ListingFailed, RequestFailed) as error:

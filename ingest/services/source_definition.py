@@ -16,6 +16,7 @@ from ingest.jobs.queue.schedule import initial_schedule
 from ingest.services.path_visibility import overlaps_hidden
 from kebab.http.api.errors import Conflict, FieldError, InvalidRequest
 from kebab.http.api.querysets import first_or_not_found
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.stack.storage.private_places import PrivateFolders
@@ -29,37 +30,45 @@ from search.models import Source, SourceKind
 
 #: Key of the source for uploads that name none.
 UPLOADS = "uploads"
-#: Returns whether the caller may not have a folder read, wherever it lies.
-IsBarred = Callable[[Path], bool]
+#: Returns whether the caller may have a folder read.
+MayRead = Callable[[Path], bool]
 #: The fields that state a sync policy.
 SYNC_POLICY_FIELDS: Final = ("watch", "sync_every_minutes")
 
 
-def create_source(
-    workspace: Workspace, reader: Reader, *, key: str, kind: str, config: Mapping[str, Any], **fields: Any
-) -> Source:
+def create_source(access: Access, *, key: str, kind: str, config: Mapping[str, Any], **fields: Any) -> Source:
     """Create a source and return it.
 
     Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
     """
-    checked = check_config(kind, config, partial(overlaps_hidden, workspace=workspace, reader=reader))
+    checked = check_config(kind, config, partial(may_read_folder, access=access))
     fields |= sync_policy_fields(kind, fields, is_new=True)
     try:
         with transaction.atomic():
-            source = Source.objects.create(workspace=workspace, key=key, kind=kind, **checked, **fields)
+            source = Source.objects.create(
+                workspace=access.workspace, key=key, kind=kind, **checked, **fields
+            )
             source.refresh_from_db()  # loads the time of its first sync, which Postgres' clock set
             return source
     except IntegrityError as error:
         raise _key_conflict(key) from error
 
 
-def check_config(kind: str, config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
+def may_read_folder(folder: Path, *, access: Access) -> bool:
+    """Return whether the caller may have `folder`, all links followed, read. Operators may have any read."""
+    if access.caller.operator is not None:
+        return True
+    is_within = any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS)
+    return is_within and not overlaps_hidden(folder, access.workspace, access.reader)
+
+
+def check_config(kind: str, config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
     """Check a given config; return the fields of the source to store.
 
     Raises FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
     """
     check = _CHECKS.get(kind)
-    return check(config, is_barred) if check else {"config": dict(config)}
+    return check(config, may_read) if check else {"config": dict(config)}
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
@@ -132,15 +141,14 @@ def _key_conflict(key: str) -> Conflict:
     return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")
 
 
-def resolve_allowed_folder(path: str, is_barred: IsBarred) -> Path:
+def resolve_allowed_folder(path: str, may_read: MayRead) -> Path:
     """Return the folder with all links followed. Raises FolderNotAllowed.
 
-    The message is the same for a folder outside the allowed roots, whether it exists or not, for one that is
-    barred, and for one with Kebab's own files.
+    The message is the same for a folder that may not be read, whether it exists or not, and for one with
+    Kebab's own files.
     """
     folder = _resolve_path(path)
-    is_within = any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS)
-    if not is_within or is_barred(folder) or PrivateFolders.find().contains(folder):
+    if not may_read(folder) or PrivateFolders.find().contains(folder):
         raise FolderNotAllowed(
             f"The folder {path[:200]!r} lies outside the folders that may be read here; the operator allows"
             " more with KEBAB_FOLDER_ROOTS."
@@ -154,16 +162,16 @@ def resolve_allowed_folder(path: str, is_barred: IsBarred) -> Path:
     return folder
 
 
-def _folder_config(config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
-    return {"config": {"path": str(resolve_allowed_folder(config["path"], is_barred))}}
+def _folder_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
+    return {"config": {"path": str(resolve_allowed_folder(config["path"], may_read))}}
 
 
-def _git_config(config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
+def _git_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
     address = parse_address(config["url"])
     check_address(address)
     url = address.url
     if address.folder is not None:
-        url = file_url(resolve_allowed_folder(str(address.folder), is_barred))
+        url = file_url(resolve_allowed_folder(str(address.folder), may_read))
     return {
         "config": git_config(url, config.get("branch", ""), config.get("tags", ())),
         "sealed_credentials": _encrypt_credentials(config.get("credentials"), address),
@@ -176,7 +184,7 @@ def git_config(url: str, branch: str = "", tags: Sequence[str] = ()) -> dict[str
     return {"url": url, **{name: value for name, value in given.items() if value}}
 
 
-def _web_config(config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
+def _web_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
     return {"config": site_config(config)}
 
 
@@ -194,7 +202,7 @@ def _encrypt_credentials(given: Mapping[str, str] | None, address: GitAddress) -
 
 
 #: By kind, the function that checks a given config and returns fields of the source.
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any], IsBarred], dict[str, Any]]] = {
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any], MayRead], dict[str, Any]]] = {
     SourceKind.FOLDER: _folder_config,
     SourceKind.GIT: _git_config,
     SourceKind.WEB: _web_config,

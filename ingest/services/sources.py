@@ -31,7 +31,7 @@ def add_source(access: Access, fields: Mapping[str, Any]) -> Source:
     """
     _check_readers(access, fields)
     with transaction.atomic():
-        source = create_source(access.workspace, access.reader, **_without_readers(fields))
+        source = create_source(access, **_without_readers(fields))
         audit.record(access, "source.created", source.key, kind=source.kind)
         if _READERS in fields:
             _restrict(access, source, fields[_READERS])

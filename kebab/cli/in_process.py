@@ -3,7 +3,7 @@
 import io
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, BinaryIO
 
 from kebab.cli.client.connection import Connection, Response
@@ -38,13 +38,17 @@ class InProcessTransport:
             **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
         }
         statuses: list[str] = []
-        answer = self._handler(environ, lambda status, _: statuses.append(status))
+
+        def start(status: str, *_: Any) -> Any:
+            statuses.append(status)
+
+        answer = self._handler(environ, start)
         return Response(status=int(statuses[0].split()[0]), body=io.BytesIO(b"".join(answer)))
 
 
 @contextmanager
 def connect_in_process(needs: Needs) -> Iterator[Connection]:
-    """Yield a connection to this process, beside which servers run during the block. Raises StackError."""
+    """Yield a connection to this process; what it needs runs during the block. Raises StackError."""
     import django
 
     django.setup()
@@ -52,6 +56,9 @@ def connect_in_process(needs: Needs) -> Iterator[Connection]:
     from kebab.stack.servers.borrowed_servers import borrow_stack
     from kebab.stack.supervisor.plan import Roles
 
-    roles = {"servers": Roles.SERVERS, "workers": Roles.WORKERS}[needs]
-    with borrow_stack(roles), run_callbacks_at_end():
-        yield Connection(transport=InProcessTransport(), authorization=f"Bearer {operator_token()}")
+    roles = {"servers": Roles.SERVERS, "workers": Roles.WORKERS}
+    borrowed = borrow_stack(roles[needs]) if needs != "running" else nullcontext()
+    with borrowed, run_callbacks_at_end():
+        yield Connection(
+            transport=InProcessTransport(), authorization=f"Bearer {operator_token()}", is_local=True
+        )

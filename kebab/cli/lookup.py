@@ -1,6 +1,6 @@
 """Lookup of the workspace that a command's arguments name."""
 
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
 
 _MOST_CHOICES = 20
@@ -17,7 +17,6 @@ def find_workspace(slug_or_id: str | None) -> Workspace:
         raise CliError(
             f"There is no workspace {slug_or_id!r}; {_list_choices()}.",
             code="not_found",
-            exit_code=Exit.NOTHING,
         )
     return workspace
 

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from types import ModuleType
 from typing import TextIO
 
@@ -13,6 +14,26 @@ from kebab.cli.catalogue import COMMANDS, TASKS
 from kebab.cli.errors import CliError, Exit, write_error
 
 _INTERRUPTED = 128 + signal.SIGINT
+# The commands that talk to a server, and the module of each in `kebab.cli.client`.
+_CLIENT_MODULES = {
+    "access": "access",
+    "ask": "ask",
+    "context": "context",
+    "group": "groups",
+    "ingest": "ingest",
+    "inspect": "inspect",
+    "list": "listing",
+    "login": "login",
+    "logout": "logout",
+    "member": "members",
+    "quarantine": "quarantine",
+    "reembed": "reembed",
+    "search": "search",
+    "source": "sources",
+    "status": "status",
+    "token": "tokens",
+    "workspace": "manage_workspaces",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,6 +56,10 @@ def run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
     if name in {"version", "-V", "--version"}:
         out.write(f"kebab {__version__}\n")
         return Exit.DONE
+    if name == "completion":
+        from kebab.cli.completion import print_completion
+
+        return print_completion(rest, out, err)
     if (module := _client_module(name)) is None:
         return _run_django_command([name, *rest])
     return run_client_command(name, module, rest, out, err)
@@ -52,7 +77,8 @@ def run_client_command(
     options = vars(parser.parse_args(arguments))
     terminal = Terminal(out, err, as_json=options.pop("as_json"))
     try:
-        with connect(module.NEEDS) as connection:
+        needs = None if options.get("bundle") else module.NEEDS
+        with connect(needs) as connection:
             return int(module.run(connection, options, terminal))
     except CliError as error:
         write_error(error.code, str(error), err, as_json=terminal.as_json, fields=error.fields)
@@ -63,6 +89,10 @@ def run_client_command(
         # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
+    except Exception as error:  # noqa: BLE001 - end of the process: any error is reported
+        from kebab.cli.report import report_any  # imports Django
+
+        return report_any(error, err, as_json=terminal.as_json)
 
 
 def help_text() -> str:
@@ -76,16 +106,8 @@ def help_text() -> str:
 
 def _client_module(name: str) -> ModuleType | None:
     """Return the module of a command that talks to a server; None for Django's."""
-    match name:
-        case "search":
-            from kebab.cli.client import search as module
-        case "ask":
-            from kebab.cli.client import ask as module
-        case "context":
-            from kebab.cli.client import context as module
-        case _:
-            return None
-    return module
+    module = _CLIENT_MODULES.get(name)
+    return None if module is None else import_module(f"kebab.cli.client.{module}")
 
 
 def _run_django_command(arguments: list[str]) -> int:

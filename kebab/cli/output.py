@@ -16,6 +16,8 @@ _PIPED_WIDTH = 1_000
 # are surrogates here, which can't be encoded.
 _SURROGATES = "\ud800-\udfff"
 _CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069{_SURROGATES}]")
+# Times in the API's documents are in UTC.
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?(?:Z|\+00:00)")
 _UNWRITABLE = re.compile(f"[{_SURROGATES}]")
 
 
@@ -57,6 +59,8 @@ def _format_cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}Z"
+    if isinstance(value, str) and (time := _TIME.fullmatch(value)):
+        return f"{time[1]} {time[2]}Z"
     if isinstance(value, Mapping):
         return ", ".join(f"{plain(name)}: {_format_cell(inner)}" for name, inner in value.items())
     return plain(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value)

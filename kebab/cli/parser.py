@@ -1,19 +1,14 @@
 """Argument parsing of commands: errors as text or JSON, subcommands, durations, paths."""
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
 from kebab.cli.errors import CliError, Exit, write_error
-
-_DURATION = re.compile(r"\A([1-9][0-9]{0,4})([dhm])\Z")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 class KebabCommandParser(CommandParser):
@@ -47,14 +42,6 @@ def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
     """Add `--json` to a parser."""
     text = "print JSON on stdout, and errors as error.v1 on stderr"
     parser.add_argument("--json", dest="as_json", action="store_true", help=text, **options)
-
-
-def duration(text: str) -> timedelta:
-    """Parse `30d`, `12h` or `45m`: a `type` for arguments. Raises ArgumentTypeError."""
-    form = _DURATION.match(text)
-    if form is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
-    return timedelta(**{_UNITS[form[2]]: int(form[1])})
 
 
 def path_argument(text: str) -> Path:

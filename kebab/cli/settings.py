@@ -21,11 +21,6 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return clean
 
 
-def parse_limits(texts: Sequence[str]) -> dict[str, int | None]:
-    """Parse `NAME=N` limits; an empty value, None, restores the default. Raises CliError."""
-    return dict(map(_parse_pair, texts))
-
-
 def _parse_pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:

@@ -13,5 +13,4 @@ EXTENSION = Extension(
         Tab(label=_("People"), route="people", icon="users", need=ADMINS, place=70),
         Tab(label=_("Settings"), route="settings", icon="settings", need=_MANAGE, place=80),
     ),
-    listings="kebab.people.listings.LISTINGS",
 )

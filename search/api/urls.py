@@ -17,6 +17,7 @@ from search.api.evaluation.topics import (
     EvalTopicsView,
     OneEvalTopicView,
 )
+from search.api.inspection import DocumentInspectionView
 from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
@@ -41,6 +42,7 @@ urlpatterns = [
     below_workspace(_ANSWER, OneAnswerView.as_view(), "api-answer"),
     below_workspace(f"{_ANSWER}/check", AnswerCheckView.as_view(), "api-answer-check"),
     below_workspace(f"{_DOCUMENT}/content", DocumentContentView.as_view(), "api-document-content"),
+    below_workspace(f"{_DOCUMENT}/inspection", DocumentInspectionView.as_view(), "api-document-inspection"),
     below_workspace(f"{_DOCUMENT}/chunks", DocumentChunksView.as_view(), "api-document-chunks"),
     below_workspace(_TOPICS, EvalTopicsView.as_view(), "api-eval-topics"),
     below_workspace(f"{_TOPICS}/sets", EvalTopicSetsView.as_view(), "api-eval-topic-sets"),

@@ -21,6 +21,7 @@ from kebab.http.rate_limits.rules import count_request
 from kebab.http.security_headers import response_headers
 from kebab.observability.metrics.requests import count_response
 from kebab.people.access.caller import Access, Caller, token_access
+from kebab.people.operator_token import Operator
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.mcp.cancellation import call_key
 from search.mcp.fair_threads import Lane, Lanes
@@ -141,6 +142,8 @@ def admit_request(request: HttpRequest) -> Access:
             challenge = TokenAuthentication().authenticate_header(request)  # type: ignore[arg-type]  # it reads nothing of it
             error.auth_header = challenge  # type: ignore[attr-defined]  # as REST framework does
             raise
+        if isinstance(found[1], Operator):
+            raise Forbidden("Send the token of a workspace; on this machine there is `kebab mcp`.")
         caller = Caller(token=found[1])
         count_request(request, caller.identity)
         return token_access(caller, found[1])

@@ -46,6 +46,9 @@ class PlaceFields(StrictSerializer):
         help_text="Key or id of an upload source; one with a new key is made.",
     )
     version = serializers.CharField(max_length=MAX_TAG_CHARS, default="", allow_blank=True)
+    embed = serializers.BooleanField(
+        default=True, help_text="false: embedded by the next upload or sync that embeds."
+    )
     batch = serializers.UUIDField(
         default=None,
         allow_null=True,
@@ -97,6 +100,9 @@ class WaitQuery(StrictSerializer):
 class DocumentsQuery(PageQuery):
     """The parameters of a workspace's documents; `source` and `version` may be repeated."""
 
+    path = serializers.CharField(
+        max_length=MAX_PATH_CHARS, required=False, trim_whitespace=False, help_text="This path exactly."
+    )
     path_prefix = serializers.CharField(max_length=MAX_PATH_CHARS, required=False, trim_whitespace=False)
     source = serializers.ListField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         child=serializers.CharField(max_length=63), required=False, help_text="Keys or ids."
@@ -162,6 +168,7 @@ def _build_upload(fields: Mapping[str, Any], path: str, content: bytes) -> Uploa
         version=fields["version"],
         content=content,
         stated={name: fields[name] for name in STATED if name in fields},
+        embed=fields["embed"],
         batch=fields["batch"],
     )
 
@@ -179,6 +186,7 @@ def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
         version=fields["version"],
         file=file,
         stated={name: fields[name] for name in STATED if name in fields},
+        embed=fields["embed"],
         batch=fields["batch"],
     )
 

@@ -20,6 +20,7 @@ class JobSerializer(serializers.Serializer[Job]):
     state = serializers.ChoiceField(JobState.choices)
     source = serializers.CharField(source="source_key", allow_null=True)  # type: ignore[assignment]  # a declared field, not the base's attribute
     path = serializers.SerializerMethodField(help_text="Of the document or archive that is uploaded.")
+    is_listed = serializers.SerializerMethodField(help_text="Whether `items_total` is final.")
     items_listed = serializers.SerializerMethodField(help_text="Entries of a source that a sync has listed.")
     items_total = serializers.IntegerField(help_text="As far as they have been listed.")
     items_done = serializers.IntegerField()
@@ -40,6 +41,10 @@ class JobSerializer(serializers.Serializer[Job]):
         """Return the path of an upload."""
         path: str | None = job.payload.get("path", job.payload.get("archive"))
         return path
+
+    def get_is_listed(self, job: Job) -> bool:
+        """Return whether all entries of the source or archive are listed."""
+        return job.discovered_at is not None
 
     def get_items_listed(self, job: Job) -> int:
         """Return the number of entries listed so far."""

@@ -109,6 +109,17 @@ class SourceChange(UpkeepFields):
     )
 
 
+class SyncRequest(StrictSerializer):
+    """The body of a sync, which may be left out."""
+
+    version = serializers.CharField(
+        max_length=MAX_TAG_CHARS, default="", allow_blank=True, help_text="A tag; it is added if it is new."
+    )
+    embed = serializers.BooleanField(
+        default=True, help_text="false: embedded by the next upload or sync that embeds."
+    )
+
+
 class NewVersion(StrictSerializer):
     """The body that adds a version to a source."""
 

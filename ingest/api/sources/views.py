@@ -17,6 +17,7 @@ from ingest.api.sources.serializers import (
     SourceChange,
     SourceSerializer,
     SourceVersionSerializer,
+    SyncRequest,
     VersionQuery,
 )
 from ingest.services.sources import (
@@ -96,14 +97,14 @@ class SourceSyncView(WorkspaceView):
     """The sync of a source."""
 
     required: ClassVar = {"POST": _CHANGE}
-    with_body: ClassVar = ()
 
-    @extend_schema(request=None, responses={202: AskedJobSerializer})
+    @extend_schema(request=SyncRequest, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Sync the source. If a sync is waiting that has not listed it yet, that one is returned."""
+        """Sync a version of the source. A sync that waits, and has not listed it yet, is returned instead."""
         source = get_source(self.access, source_id)
-        return job_response(self.access, sync_source(self.access, source))
+        fields = strict_body(request, SyncRequest)
+        return job_response(self.access, sync_source(self.access, source, **fields))
 
 
 class SourceVersionsView(WorkspaceView):

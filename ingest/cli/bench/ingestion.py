@@ -8,8 +8,8 @@ from rich.console import Console
 
 from ingest.cli.bench.embedder import embedder_figures
 from ingest.cli.bench.figures import Figure, missing_figure, value_of
+from ingest.cli.folders import sync_folder
 from ingest.cli.job_progress import await_end, follow, reload_job
-from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobState
 from ingest.services.uploads import Upload, accept_upload
@@ -44,8 +44,7 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
     """Ingest `folder` as `source`, without vectors; return the number of new chunks and the seconds."""
     chunks = Chunk.objects.in_workspace(workspace)
     before, started = chunks.count(), time.perf_counter()
-    request = IngestRequest(path=folder, source=source, embed=False)
-    check_succeeded(follow(request_ingest(workspace, request), console, "Ingesting"))
+    check_succeeded(follow(sync_folder(workspace, folder, source, embed=False), console, "Ingesting"))
     workspace.refresh_from_db()
     local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
     seconds = time.perf_counter() - started
@@ -55,7 +54,7 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
 def resync_s(workspace: Workspace, folder: Path, source: str) -> float:
     """Return the seconds of a sync of an unchanged folder, from its request to its end."""
     started = time.perf_counter()
-    job = request_ingest(workspace, IngestRequest(path=folder, source=source, embed=False))
+    job = sync_folder(workspace, folder, source, embed=False)
     check_succeeded(await_end(job, poll_s=_POLL_S))
     return time.perf_counter() - started
 

@@ -18,9 +18,9 @@ from ingest.cli.bench.mirror_rebuild import rebuild_figures
 from ingest.cli.bench.request_cost import request_cost_figures
 from ingest.cli.bench.resync import resync_figure
 from ingest.cli.bench.search import heading_queries, http_figures, in_process_figures
+from kebab.cli.progress_bars import spinner
 from kebab.people.models import Workspace
 from kebab.stack.supervisor.state import running_state
-from search.cli.progress_bars import spinner
 from search.models import Chunk, Document
 
 #: Parts of a measurement of budgets, in order of execution.

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from kebab.cli.errors import CliError
+from kebab.cli.progress_bars import spinner
 from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_logs import log_tail
 from kebab.stack.supervisor.state import running_state
-from search.cli.progress_bars import spinner
 
 # The first start creates the database cluster and the model's graph.
 _READY_LIMIT_S = 180.0

@@ -10,11 +10,11 @@ from ingest.cli.bench.machine import conditions
 from ingest.cli.evaluation.arguments import depth, fusions, modes, named_runs, number
 from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
-from ingest.cli.targets import existing_folder
+from kebab.cli.client.ingest_targets import existing_folder
 from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, table
+from kebab.cli.progress_bars import bar, counting_bar
 from kebab.people.models import Workspace
-from search.cli.progress_bars import bar, counting_bar
 from search.evaluation.beir import JudgedSet, read_documents, read_judged_set, topics_of_set
 from search.evaluation.judged import DocumentName
 from search.evaluation.metrics import BEIR_MEASURES

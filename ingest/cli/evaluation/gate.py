@@ -8,10 +8,10 @@ from ingest.quality_gate.older_chunks import replace_older_chunks
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain, table
+from kebab.cli.progress_bars import bar
 from kebab.cli.settings import parse_settings
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
-from search.cli.progress_bars import bar
 from search.evaluation.gate import GateVerdict
 
 _TOPICS = 20

@@ -15,12 +15,12 @@ from ingest.cli.evaluation.tables import comparison_table, figures_table, run_fa
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain
+from kebab.cli.progress_bars import counting_bar
 from kebab.cli.settings import parse_settings
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR
-from search.cli.progress_bars import counting_bar
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
 from search.evaluation.runs import compare_runs, end_run, execute_run, format_trec_run, open_run, repeat_run
 from search.evaluation.settings import DEFAULT_DEPTH, RunSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.cli.evaluation.subcommands import Options, Subcommand
-from ingest.cli.targets import existing_path
+from kebab.cli.client.ingest_targets import existing_path
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain, table

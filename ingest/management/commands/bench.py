@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from ingest.cli.bench.output import show
 from ingest.cli.bench.plan import PARTS, READING_PARTS, BudgetMeasurement, Plan
 from ingest.cli.scratch import demo_folder, scratch_workspace
-from ingest.cli.targets import existing_folder
+from kebab.cli.client.ingest_targets import existing_folder
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace

@@ -10,22 +10,17 @@ from django.core.management.base import CommandParser
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.demo.people import Administrator, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack, serving_stack
+from ingest.cli.folders import sync_folder
 from ingest.cli.job_progress import find_open_job, follow
-from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.models import JobState
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.main import run as run_command
+from kebab.cli.progress_bars import bar
 from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import DataDirectory
-from search.cli.hits import print_result, summary
-from search.cli.progress_bars import bar
-from search.engine.search import search
 from search.models import Chunk, Document, Trust
-from search.retrieval.degradation import degradation_messages
-from search.retrieval.types import SearchQuery
-from search.settings.search_settings import SearchSettings
 
 _QUESTION = "how do I show a progress bar in the terminal"
 _SHOWN_HITS = 5
@@ -69,8 +64,8 @@ class Command(KebabCommand):
         started = time.monotonic()
         folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
         write_corpus(folder, settings.BASE_DIR)
-        request = IngestRequest(path=folder, source="demo", trust=Trust.PRIMARY)
-        job = follow(request_ingest(workspace, request), self.remarks, "Ingesting")
+        requested = sync_folder(workspace, folder, "demo", trust=Trust.PRIMARY)
+        job = follow(requested, self.remarks, "Ingesting")
         if job.state != JobState.SUCCEEDED:
             raise CliError(f"The ingestion ended as {job.state}. {job.error}", code="job_failed")
         documents = Document.objects.in_workspace(workspace).count()
@@ -94,16 +89,9 @@ class Command(KebabCommand):
             )
 
     def _search(self, workspace: Workspace) -> None:
-        workspace.refresh_from_db()
-        chars = SearchSettings.of(workspace).snippet_chars
-        query = SearchQuery(text=_QUESTION, k=_SHOWN_HITS, snippet_chars=chars)
-        result = search(workspace, query, reader=OPERATOR, min_seq=workspace.head_seq)
         self.console.print(f"\nSearching for: {_QUESTION}\n")
-        print_result(self.console, result)
-        self.remarks.print(summary(result))
-        for sentence in degradation_messages(result):
-            self.remarks.print(sentence)
-        if not result.hits:
+        arguments = ["search", _QUESTION, "--workspace", workspace.slug, "-k", str(_SHOWN_HITS)]
+        if run_command(arguments, self._stdout, self._stderr) != Exit.DONE:
             raise CliError("The first search found nothing; kebab doctor may say why.", code="nothing_found")
 
     def _serve(self, stack: DemoStack) -> None:

@@ -3,14 +3,15 @@
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import ModuleType
 from typing import Any, Final, NoReturn, TextIO
 
-from kebab.cli.client.connection import ApiProblem, Connection
-from kebab.cli.errors import CliError, Exit, write_error
+from kebab.cli.errors import Exit, write_error
 
-_MOST_CHOICES = 20
+_DURATION = re.compile(r"([1-9][0-9]{0,4})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 # Options that may be repeated: the field of the API, and what they let through.
 _REPEATED: Final[Mapping[str, tuple[str, str]]] = {
@@ -31,15 +32,18 @@ _DATES: Final[Mapping[str, tuple[str, str]]] = {
     "before": ("dated_before", "documents with an earlier date"),
     "ingested-after": ("ingested_after", "documents ingested at this time or later"),
 }
-_TRUST: Final = ("primary", "secondary", "generated", "unknown")
+#: The levels of trust, the best first.
+TRUST: Final = ("primary", "secondary", "generated", "unknown")
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that reports a wrong argument as `error.v1` with `--json`, and exits with 2."""
 
-    #: The arguments, which say whether JSON is wanted before they are parsed.
-    arguments: Sequence[str] = ()
-    err: TextIO
+    def __init__(self, *, arguments: Sequence[str], err: TextIO, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
+        #: The arguments, which say whether JSON is wanted before they are parsed.
+        self.arguments = arguments
+        self.err = err
 
     def error(self, message: str) -> NoReturn:
         """Report the error and exit."""
@@ -58,19 +62,64 @@ def make_parser(name: str, about: str, module: ModuleType, arguments: Sequence[s
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"examples:{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        arguments=arguments,
+        err=err,
     )
-    parser.arguments, parser.err = arguments, err
-    text = "print JSON on stdout, and errors as error.v1 on stderr"
-    parser.add_argument("--json", dest="as_json", action="store_true", help=text)
+    _add_json(parser)
     module.add_arguments(parser)
     return parser
 
 
-def add_workspace(parser: argparse.ArgumentParser) -> None:
+def add_subcommands(
+    parser: Parser, commands: Mapping[str, tuple[str, str]], *, required: bool = True
+) -> dict[str, Parser]:
+    """Add subcommands, stored as `what`, by name with their positional arguments and a line; return parsers.
+
+    Each takes `--workspace` and `--json`, too.
+    """
+    made_like_this: Any = partial(Parser, arguments=parser.arguments, err=parser.err)
+    group = parser.add_subparsers(
+        dest="what", metavar="|".join(commands), parser_class=made_like_this, required=required
+    )
+    found: dict[str, Parser] = {}
+    for name, (arguments, text) in commands.items():
+        about = f"{text[0].upper()}{text[1:]}."
+        found[name] = command = group.add_parser(name, help=text, description=about)
+        _add_json(command, default=argparse.SUPPRESS)
+        for argument in arguments.split():
+            command.add_argument(argument.lower(), metavar=argument)
+        add_workspace(command, default=argparse.SUPPRESS)
+    add_workspace(parser, default=None)
+    return found
+
+
+def _add_json(parser: argparse.ArgumentParser, **options: Any) -> None:
+    text = "print JSON on stdout, and errors as error.v1 on stderr"
+    parser.add_argument("--json", dest="as_json", action="store_true", help=text, **options)
+
+
+def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
     """Add `--workspace`; `find_workspace` finds it."""
     text = "slug or id (KEBAB_WORKSPACE); not needed where there is only one"
-    parser.add_argument("--workspace", "-w", metavar="W", help=text)
+    parser.add_argument("--workspace", "-w", metavar="W", help=text, **options)
+
+
+def duration(text: str) -> timedelta:
+    """Parse `30d`, `12h` or `45m`: a `type` for arguments. Raises ArgumentTypeError."""
+    form = _DURATION.fullmatch(text)
+    if form is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
+    return timedelta(**{_UNITS[form[2]]: int(form[1])})
+
+
+def group_names(text: str) -> tuple[str, ...]:
+    """Return the names in `a, b`, none for '': a `type` for arguments. Raises ArgumentTypeError."""
+    if not text.strip():
+        return ()
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} names no group between two commas")
+    return names
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +129,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", action="append", default=[], metavar="X", help=meaning)
     for name, (_, meaning) in _DATES.items():
         group.add_argument(f"--{name}", metavar="DATE", help=meaning)
-    group.add_argument("--trust-min", choices=_TRUST, help="this level of trust or a better one")
+    group.add_argument("--trust-min", choices=TRUST, help="this level of trust or a better one")
 
 
 def filters_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,43 +139,13 @@ def filters_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in (found | {"trust_min": options["trust_min"]}).items() if value}
 
 
-def find_workspace(connection: Connection, named: str | None) -> dict[str, Any]:
-    """Return the named workspace, or the only one, as the API has it. Raises CliError with the choices."""
-    if named is not None:
-        try:
-            return dict(connection.get(f"/workspaces/{_segment(named)}"))
-        except ApiProblem as problem:
-            if problem.status != 404:
-                raise
-            raise CliError(
-                f"There is no workspace {named[:100]!r}; {_choices(connection)}.", code="not_found"
-            ) from problem
-    found = connection.get("/workspaces", limit=2)["results"]
-    if len(found) != 1:
-        which = "Say which workspace with --workspace" if found else "No workspace was named, and"
-        raise CliError(f"{which}{';' if found else ''} {_choices(connection)}.", code="workspace_needed")
-    return dict(found[0])
-
-
-def _choices(connection: Connection) -> str:
-    slugs = [row["slug"] for row in connection.rows("/workspaces", _MOST_CHOICES + 1)]
-    if not slugs:
-        return "there is none yet: kebab workspace create SLUG"
-    more = ", …" if len(slugs) > _MOST_CHOICES else ""
-    return f"there are: {', '.join(slugs[:_MOST_CHOICES])}{more}"
-
-
-def _segment(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="") or "-"
-
-
 def _start_of(text: str | None) -> str | None:
     """Return the start of a year, month or day in UTC; any other text unchanged."""
     form = _DATE.fullmatch(text or "")
     try:
-        parts = [int(part or 1) for part in form.groups()] if form else []
-        return datetime(*parts, tzinfo=UTC).isoformat() if parts else text  # type: ignore[arg-type]
+        if form is None:
+            return text
+        year, month, day = (int(part or 1) for part in form.groups())
+        return datetime(year, month, day, tzinfo=UTC).isoformat()
     except ValueError:
         return text

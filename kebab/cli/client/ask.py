@@ -5,10 +5,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kebab.cli.client.arguments import add_filters, add_workspace, filters_of, find_workspace
+from kebab.cli.client.arguments import add_filters, add_workspace, filters_of
 from kebab.cli.client.connection import ApiProblem, Connection, Response
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
+from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import Exit
 from kebab.cli.output import plain
 
@@ -45,15 +46,14 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
     body = {
         "question": options["question"],
         "filters": filters_of(options),
-        "min_seq": workspace["seq"],
+        "min_seq": workspace.facts["seq"],
         **{name: value for name, value in given.items() if value is not None},
     }
-    path = f"/workspaces/{workspace['slug']}/ask"
     if terminal.as_json:
-        answer = connection.post(path, body)
+        answer = workspace.post("/ask", body)
         terminal.document(answer)
     else:
-        answer = _stream(connection, path, body, terminal)
+        answer = _stream(connection, workspace.address("/ask"), body, terminal)
         _print(terminal, answer)
     return _CODES.get(answer["state"], Exit.DONE)
 

@@ -60,8 +60,10 @@ class Connection:
     transport: Transport
     #: The value of the header `Authorization`.
     authorization: str
+    #: Whether the caller is this machine's operator, whose folders the server reads.
+    is_local: bool = False
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         """Return a document; parameters that are None are left out."""
         given = urlencode({name: value for name, value in query.items() if value is not None}, doseq=True)
         return self.request("GET", f"{path}?{given}" if given else path)
@@ -87,7 +89,7 @@ class Connection:
             raise ApiProblem(response.status, response.document() or {})
         return response
 
-    def rows(self, path: str, limit: int, **query: Any) -> Iterator[dict[str, Any]]:
+    def rows(self, path: str, limit: int, /, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield up to `limit` rows of a list that comes in pages."""
         cursor = None
         while limit > 0:

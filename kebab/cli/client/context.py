@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kebab.cli.client.arguments import add_filters, add_workspace, filters_of, find_workspace
+from kebab.cli.client.arguments import add_filters, add_workspace, filters_of
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
+from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import Exit
 from kebab.cli.output import plain
 
@@ -47,9 +48,9 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
         "response_mode": "overview" if options["overview"] else "text",
         "cutoff": True,
         "filters": filters_of(options),
-        "min_seq": workspace["seq"],
+        "min_seq": workspace.facts["seq"],
     }
-    pack = connection.post(f"/workspaces/{workspace['slug']}/context-pack", body)
+    pack = workspace.post("/context-pack", body)
     if terminal.as_json:
         terminal.document(pack)
     else:

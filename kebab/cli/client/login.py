@@ -1,4 +1,4 @@
-"""`kebab login SERVER` and `kebab logout`: the server that the commands of this user talk to."""
+"""`kebab login SERVER`: the server that the commands of this user talk to."""
 
 import argparse
 import getpass
@@ -11,7 +11,8 @@ from kebab.cli.client.servers import is_secure, login_file, write_login
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.errors import CliError, Exit
 
-EXAMPLES = ("kebab login https://search.example.org", "kebab logout")
+NEEDS = None
+EXAMPLES = ("kebab login https://search.example.org", "kebab login https://search.example.org < token.txt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("server", metavar="SERVER", help="its address: https://search.example.org")
 
 
-def log_in(options: dict[str, Any], terminal: Terminal) -> int:
+def run(connection: None, options: dict[str, Any], terminal: Terminal) -> int:
     """Ask for a token, try it, and store both."""
     server = options["server"].rstrip("/")
     transport = HttpTransport(server)
@@ -35,14 +36,4 @@ def log_in(options: dict[str, Any], terminal: Terminal) -> int:
         terminal.document({"server": server, "workspaces": slugs})
     else:
         terminal.print(f"Logged in to {server}: {', '.join(slugs)}. Stored in {login_file()}.")
-    return Exit.DONE
-
-
-def log_out(terminal: Terminal) -> int:
-    """Forget the stored server and token."""
-    login_file().unlink(missing_ok=True)
-    if terminal.as_json:
-        terminal.document({"server": None})
-    else:
-        terminal.print("Logged out; the token itself still works until it is revoked.")
     return Exit.DONE

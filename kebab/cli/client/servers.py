@@ -16,21 +16,24 @@ from kebab.people.operator_token import issue_operator_token
 from kebab.stack.servers import secrets
 from kebab.stack.supervisor.state import running_state
 
-#: What has to run beside a command where no stack runs: the servers, or also the workers.
-Needs = Literal["servers", "workers"]
+#: What is started beside a command where no stack runs: the servers, or also the workers, or nothing.
+Needs = Literal["servers", "workers", "running"]
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 @contextmanager
-def connect(needs: Needs) -> Iterator[Connection]:
+def connect(needs: Needs | None) -> Iterator[Connection | None]:
     """Yield the connection to the server that the environment or `kebab login` names, or to this machine's.
 
-    Where no stack runs on this machine, its servers are started for the block, and answer in this process.
-    Raises CliError.
+    Where no stack runs on this machine, its servers are started for the block, and answer in this process;
+    if the command needs a running stack, it gets None. Raises CliError.
     """
+    if needs is None:
+        yield None
+        return
     found = find_connection()
-    if found is not None:
+    if found is not None or (needs == "running" and not os.environ.get("DATABASE_URL", "").strip()):
         yield found
         return
     from kebab.cli.in_process import connect_in_process  # imports Django
@@ -46,12 +49,16 @@ def find_connection() -> Connection | None:
         address, token = read_login()
     if address and not token:
         raise CliError(f"KEBAB_SERVER is {address[:200]}, but KEBAB_TOKEN is not set: run kebab login.")
-    if not address:
-        state = running_state(data_directory())
-        if state is None or not state.url or not state.is_ready:
-            return None
-        address = state.url
-    return Connection(transport=HttpTransport(address), authorization=f"Bearer {token or operator_token()}")
+    if address:
+        return Connection(transport=HttpTransport(address), authorization=f"Bearer {token}")
+    state = running_state(data_directory())
+    if state is None or not state.url or not state.is_ready:
+        return None
+    return Connection(
+        transport=HttpTransport(state.url),
+        authorization=f"Bearer {token or operator_token()}",
+        is_local=not token,
+    )
 
 
 def data_directory() -> Path:

@@ -4,9 +4,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from kebab.cli.errors import Exit
 from kebab.cli.output import people_console, plain, table, write_json
+
+if TYPE_CHECKING:  # it takes longer to import than most commands take to run
+    from rich.console import Console
 
 _STYLES = {"bold": "1", "dim": "2", "cyan": "36", "mark": "1;33"}
 _WORD = re.compile(r"(\S+)\s*")
@@ -36,6 +40,13 @@ class Terminal:
         if not self.as_json:
             self.err.write(plain(text) + "\n")
 
+    @property
+    def remarks(self) -> "Console":
+        """Return a console beside the output, for progress; silent with JSON."""
+        console = people_console(self.err)
+        console.quiet = self.as_json
+        return console
+
     def style(self, text: str, style: str) -> str:
         """Return text in a style: bold, dim, cyan or mark."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._has_colours and text else text
@@ -48,6 +59,21 @@ class Terminal:
             " " * indent + self._styled(shown, start, end, marked)
             for start, end in self._lines(shown, indent)
         )
+
+    def answer(self, facts: Mapping[str, Any], message: str) -> int:
+        """Print a result, as JSON `facts` or as `message`, and return the exit code."""
+        if self.as_json:
+            self.document(facts)
+        else:
+            self.print(plain(message))
+        return Exit.DONE
+
+    def fields(self, facts: Mapping[str, Any]) -> None:
+        """Print names and values below each other."""
+        width = max(map(len, facts), default=0)
+        for name, value in facts.items():
+            shown = "" if value in (None, "", [], {}) else plain(value)
+            self.print(f"  {name.replace('_', ' '):{width}}  {shown}".rstrip())
 
     def table(self, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
         """Print a table."""

@@ -1,9 +1,11 @@
 """Serializers of workspaces, members and tokens."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.http.api.fields import ShortListField
@@ -11,6 +13,7 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS
 from kebab.people.models import ApiToken, Role, TokenScope
+from kebab.people.quotas import quota_of
 from kebab.people.token_lifecycle import MAX_OVERLAP
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
@@ -27,12 +30,22 @@ class PreferencesField(serializers.DictField):
         return clean
 
 
+class QuotaField(serializers.DictField):
+    """Limits of a workspace by name; 0 means no limit."""
+
+    child = serializers.IntegerField(min_value=0, allow_null=True)
+
+
 class NewWorkspace(StrictSerializer):
     """The body that creates a workspace. `create_workspace` checks whether the slug is free."""
 
     slug = serializers.CharField(max_length=63)
     name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
     settings = PreferencesField(required=False)
+    owner = serializers.EmailField(
+        required=False,
+        help_text="For operators: the user who owns it; without it the only operator's account.",
+    )
 
 
 class WorkspaceChange(StrictSerializer):
@@ -41,6 +54,9 @@ class WorkspaceChange(StrictSerializer):
     slug = serializers.CharField(max_length=63, required=False)
     name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
     settings = PreferencesField(required=False)
+    quota = QuotaField(
+        required=False, help_text="For operators: limits to change; null restores the default."
+    )
     force = serializers.BooleanField(
         default=False,
         help_text="Whether settings are changed even where golden queries get worse; the audit log has it.",
@@ -56,7 +72,13 @@ class WorkspaceSerializer(serializers.Serializer[Access]):
     role = serializers.ChoiceField(Role.choices, allow_null=True, help_text="The caller's; null for a token.")
     seq = serializers.IntegerField(source="workspace.head_seq", help_text="The number of the latest change.")
     settings = serializers.SerializerMethodField(help_text="As in force, defaults included.")
+    quota = serializers.SerializerMethodField(help_text="The limits in force; 0: no limit.")
     created_at = serializers.DateTimeField(source="workspace.created_at")
+
+    @extend_schema_field(QuotaField)
+    def get_quota(self, access: Access) -> dict[str, int]:
+        """Return the limits in force."""
+        return asdict(quota_of(access.workspace))
 
     def get_settings(self, access: Access) -> dict[str, Any]:
         """Return the settings in force."""

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.errors import Forbidden
+from kebab.http.api.errors import Forbidden, Unprocessable
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
@@ -25,7 +25,8 @@ from kebab.people.access.caller import (
 )
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, TokenScope, Workspace
+from kebab.people.models import Role, TokenScope, User, Workspace
+from kebab.people.quotas import set_quota
 from kebab.people.workspaces import change_workspace, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -62,15 +63,32 @@ class WorkspacesView(ApiView):
     @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})
     @idempotent(recheck=None)
     def post(self, request: Request) -> Response:
-        """Create a workspace, which the caller owns. For people only."""
-        if self.caller.user is None:
+        """Create a workspace, which the caller owns. For people; operators may name another owner."""
+        if self.caller.token is not None:
             raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
         fields = strict_body(request, NewWorkspace)
         with acting_everywhere(), transaction.atomic():
-            workspace = create_workspace(self.caller, **fields, owner=self.caller.user)
+            owner = self._owner(fields.pop("owner", None))
+            workspace = create_workspace(self.caller, **fields, owner=owner)
             access = caller_access(self.caller, workspace.slug)
         location = reverse("api-workspace", kwargs={"ws": workspace.slug})
         return Response(WorkspaceSerializer(access).data, status=201, headers={"Location": location})
+
+    def _owner(self, email: str | None) -> User | None:
+        """Return who owns a new workspace. Raises Forbidden, Unprocessable for an address that nobody has."""
+        if self.caller.operator is None:
+            if email is not None:
+                raise Forbidden("Only an operator may name the owner; leave owner out.")
+            return self.caller.user
+        if email is None:
+            superusers = User.objects.filter(is_superuser=True, is_active=True)[:2]
+            return superusers[0] if len(superusers) == 1 else None
+        user = User.objects.with_address(email).first()
+        if user is None:
+            raise Unprocessable(
+                f"There is no user {email!r}; people come by invitation.", code="user_unknown"
+            )
+        return user
 
 
 class OneWorkspaceView(WorkspaceView):
@@ -89,11 +107,16 @@ class OneWorkspaceView(WorkspaceView):
 
     @extend_schema(request=WorkspaceChange, responses=WorkspaceSerializer)
     def patch(self, request: Request, ws: str) -> Response:
-        """Change name, slug or settings; settings that are left out stay, null restores the default.
+        """Change name, slug, settings or limits; those that are left out stay, null restores the default.
 
         409 `quality_gate` if ranking settings make the golden queries worse, unless `force` is set.
         """
         fields = strict_body(request, WorkspaceChange)
+        quota = fields.pop("quota", None)
+        if quota is not None:
+            if self.access.caller.operator is None:
+                raise Forbidden("Only an operator may change the limits of a workspace; leave quota out.")
+            set_quota(self.access, quota)
         changed = replace(self.access, workspace=change_workspace(self.access, **fields))
         return Response(WorkspaceSerializer(changed).data)
 

@@ -59,10 +59,12 @@ def mail_is_delivered() -> bool:
 
 
 def may_see_link(access: Access) -> bool:
-    """Return whether the inviter may see the link: an operator, if mails stay on this machine.
+    """Return whether the inviter may see the link: the command line, a superuser if mails stay here.
 
     Anybody else could accept it instead of the invited person, and get an account in their name.
     """
+    if access.caller.operator is not None:
+        return True
     return not mail_is_delivered() and access.user is not None and access.user.is_superuser
 
 

@@ -9,12 +9,12 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_workspace, path_argument
+from kebab.cli.stage_bars import stages
 from kebab.people import audit
 from kebab.people.operator import command_line_access
 from search.bundles.export import export_bundle
 from search.bundles.format.manifest import Manifest, manifest_digest
 from search.bundles.format.values import Timestamp
-from search.cli.stage_bars import stages
 
 
 class Command(KebabCommand):

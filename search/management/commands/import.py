@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.parser import path_argument
+from kebab.cli.stage_bars import stages
 from kebab.people.lookup import find_user
 from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle
-from search.cli.stage_bars import stages
 
 
 class Command(KebabCommand):

@@ -14,6 +14,7 @@ from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
 from kebab.cli.parser import add_subcommand
+from kebab.cli.progress_bars import counting_bar
 from kebab.observability import tracing
 from kebab.observability.metrics.exporter import serve_metrics
 from kebab.observability.metrics.store import begin_process
@@ -24,7 +25,6 @@ from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat
 from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
-from search.cli.progress_bars import counting_bar
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
 from search.mirror.sync.follow import MirrorFollower

@@ -9,10 +9,10 @@ from django.core.management.base import CommandParser
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.output import table
+from kebab.cli.progress_bars import Bar, bar
 from kebab.people import audit
 from kebab.tenancy.owner_connection import NotTheOwner
 from kebab.tenancy.partitions.locks import TablesBusy
-from search.cli.progress_bars import Bar, bar
 from search.corpus.partitions import (
     MOST_PARTS,
     CannotPartition,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from search.cli.progress_bars import Meter, bar, counting_bar, pace
+from kebab.cli.progress_bars import Meter, bar, counting_bar, pace
 
 STATES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), max_size=30)
 

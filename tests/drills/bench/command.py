@@ -16,8 +16,8 @@ from ingest.cli.bench.machine import conditions
 from ingest.cli.bench.plan import stack_url
 from ingest.cli.job_progress import follow
 from ingest.cli.scratch import demo_folder, scratch_workspace
-from ingest.cli.targets import existing_folder
 from ingest.jobs.queue.request import request_embedding
+from kebab.cli.client.ingest_targets import existing_folder
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace

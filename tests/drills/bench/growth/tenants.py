@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db import connection
 
 from ingest.cli.bench.search import search_s, stack_client
+from ingest.cli.folders import sync_folder
 from ingest.cli.scratch import scratch_folder
-from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.models import OPEN_STATES, Job
 from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
 from kebab.cli.errors import CliError
@@ -122,7 +122,7 @@ def _ingest(tenants: Tenants, workspaces: Sequence[Workspace], folder: Path, say
     started = time.perf_counter()
     for workspace, each in zip(workspaces, folders, strict=True):
         with acting_in(workspace.pk):
-            request_ingest(workspace, IngestRequest(path=each, source="docs", embed=False))
+            sync_folder(workspace, each, "docs", embed=False)
     while Job.objects.filter(state__in=OPEN_STATES).exists():
         time.sleep(_POLL_S)
     took_s = time.perf_counter() - started

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 
-from search.cli.progress_bars import Bar, bar
+from kebab.cli.progress_bars import Bar, bar
 
 
 @contextmanager

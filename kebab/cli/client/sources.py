@@ -1,0 +1,63 @@
+"""`kebab source restrict | trust`: change the readers or the trust level of a source."""
+
+from typing import Any
+
+from kebab.cli.client.arguments import TRUST, Parser, add_subcommands, group_names
+from kebab.cli.client.connection import Connection
+from kebab.cli.client.servers import Needs
+from kebab.cli.client.terminal import Terminal
+from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
+
+NEEDS: Needs = "servers"
+EXAMPLES = ("kebab source restrict contracts --to legal", "kebab source trust wiki secondary")
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments."""
+    commands = add_subcommands(
+        parser,
+        {
+            "restrict": ("KEY", "say which groups may read a source, from now on"),
+            "trust": ("KEY", "set the trust level of documents that state no other"),
+        },
+    )
+    whom = commands["restrict"].add_mutually_exclusive_group(required=True)
+    text = "names or ids; '' is none: then only owners and admins read it"
+    whom.add_argument("--to", type=group_names, metavar="GROUP[,GROUP…]", help=text)
+    whom.add_argument("--open", action="store_true", help="every member of the workspace reads it")
+    commands["trust"].add_argument("level", choices=TRUST, metavar="LEVEL", help=", ".join(TRUST))
+
+
+def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> int:
+    """Change the source, and return the exit code."""
+    workspace = find_workspace(connection, options["workspace"])
+    source = workspace.find_source(options["key"])
+    address = f"/sources/{source['id']}"
+    if options["what"] == "trust":
+        level = options["level"]
+        workspace.request("PATCH", address, {"default_trust": level})
+        facts = {"schema_version": "source_trust.v1", "source": source["key"], "default_trust": level}
+        return terminal.answer(
+            facts, f"Documents of {source['key']} are {level}, unless they state another level."
+        )
+    groups = None if options["open"] else find_groups(workspace, options["to"])
+    readers = None if groups is None else [group["id"] for group in groups]
+    workspace.request("PATCH", address, {"readers": readers})
+    named = None if groups is None else [{"id": each["id"], "name": each["name"]} for each in groups]
+    facts = {"schema_version": "source_readers.v1", "source": source["key"], "readers": named}
+    return terminal.answer(facts, _readers(source["key"], named))
+
+
+def find_groups(workspace: WorkspaceApi, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the groups with these names or ids, each once. Raises CliError."""
+    found = {group["id"]: group for group in map(workspace.find_group, names)}
+    return list(found.values())
+
+
+def _readers(key: str, readers: list[dict[str, Any]] | None) -> str:
+    if readers is None:
+        return f"Every member reads {key}."
+    names = ", ".join(group["name"] for group in readers)
+    return (
+        f"{f'Beside owners and admins only {names}' if names else 'Only owners and admins'} may read {key}."
+    )

@@ -1,1 +1,0 @@
-"""Output and lookups of search's commands."""
