@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.response import Response
@@ -21,7 +22,7 @@ from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.restrictions import annotate_readers, hidden_sources
 from search.api.querysets import readable_documents
-from search.models import Source
+from search.models import Document, Source
 
 #: States of files that could not be read: no parser reads it, or every parser failed on it.
 UNREADABLE_STATES: Final = ("refused", "quarantined")
@@ -61,8 +62,11 @@ def get_job(access: Access, job_id: uuid.UUID) -> Job:
 
 
 def readable_sources(access: Access) -> Any:
-    """Return the queryset of sources, each with its readers."""
-    return annotate_readers(_sources(access), access.reader)
+    """Return the queryset of sources, each with its readers and its `document_count`."""
+    documents = Document.objects.in_workspace(access.workspace).filter(source=OuterRef("pk")).order_by()
+    count = documents.values("source").annotate(count=Count("*")).values("count")
+    counted = _sources(access).annotate(document_count=Coalesce(Subquery(count), 0))
+    return annotate_readers(counted, access.reader)
 
 
 def get_source(access: Access, source_id: uuid.UUID) -> Source:

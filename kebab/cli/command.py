@@ -13,8 +13,9 @@ from rich.console import Console
 
 from kebab.cli.errors import Exit
 from kebab.cli.output import people_console, plain, write_json
-from kebab.cli.parser import KebabCommandParser, add_json_flag, refuse_invalid_utf8
+from kebab.cli.parser import KebabCommandParser, add_json_flag
 from kebab.cli.report import report_any
+from kebab.cli.utf8 import refuse_invalid_utf8
 from kebab.people.models import Workspace
 from kebab.runtime.shutdown import run_callbacks_at_end
 from kebab.stack.nodes.wait_for_migrations import wait_until_migrated

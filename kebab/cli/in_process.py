@@ -3,11 +3,14 @@
 import io
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from typing import Any, BinaryIO
 
+from asgiref.sync import async_to_sync
+
 from kebab.cli.client.connection import Connection, Response
-from kebab.cli.client.servers import Needs, operator_token
+from kebab.cli.client.servers import Needs, user_name
+from kebab.people.operator_token import issue_operator_token
 
 
 class InProcessTransport:
@@ -20,6 +23,8 @@ class InProcessTransport:
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | BinaryIO) -> Response:
         """Answer a request."""
+        from django.core.handlers.wsgi import WSGIRequest
+
         content = body if isinstance(body, bytes) else body.read()
         path, _, query = path.partition("?")
         environ: dict[str, Any] = {
@@ -37,13 +42,32 @@ class InProcessTransport:
             "wsgi.url_scheme": "http",
             **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
         }
-        statuses: list[str] = []
+        # Without the signals of a server's request, which close the connection to the database.
+        with closing(WSGIRequest(environ)) as request:
+            answer = self._handler.get_response(request)
+            return Response(status=answer.status_code, body=io.BytesIO(_content(answer)))
 
-        def start(status: str, *_: Any) -> Any:
-            statuses.append(status)
 
-        answer = self._handler(environ, start)
-        return Response(status=int(statuses[0].split()[0]), body=io.BytesIO(b"".join(answer)))
+def _content(answer: Any) -> bytes:
+    """Return the whole content of a response, streamed or not."""
+    if not getattr(answer, "is_async", False):
+        return b"".join(answer)
+
+    async def collect() -> bytes:
+        return b"".join([piece async for piece in answer])
+
+    return async_to_sync(collect)()
+
+
+def this_process() -> Connection:
+    """Return the connection to the views of this process, as this machine's user."""
+    from django.conf import settings
+
+    return Connection(
+        transport=InProcessTransport(),
+        token=lambda: issue_operator_token(settings.SECRET_KEY, user_name()),
+        is_local=True,
+    )
 
 
 @contextmanager
@@ -59,6 +83,4 @@ def connect_in_process(needs: Needs) -> Iterator[Connection]:
     roles = {"servers": Roles.SERVERS, "workers": Roles.WORKERS}
     borrowed = borrow_stack(roles[needs]) if needs != "running" else nullcontext()
     with borrowed, run_callbacks_at_end():
-        yield Connection(
-            transport=InProcessTransport(), authorization=f"Bearer {operator_token()}", is_local=True
-        )
+        yield this_process()

@@ -14,8 +14,8 @@ from kebab.cli.catalogue import COMMANDS, TASKS
 from kebab.cli.errors import CliError, Exit, write_error
 
 _INTERRUPTED = 128 + signal.SIGINT
-# The commands that talk to a server, and the module of each in `kebab.cli.client`.
-_CLIENT_MODULES = {
+#: The commands that talk to a server, and the module of each in `kebab.cli.client`.
+CLIENT_MODULES = {
     "access": "access",
     "ask": "ask",
     "context": "context",
@@ -72,11 +72,13 @@ def run_client_command(
     from kebab.cli.client.arguments import make_parser
     from kebab.cli.client.servers import connect
     from kebab.cli.client.terminal import Terminal
+    from kebab.cli.utf8 import refuse_invalid_utf8
 
     parser = make_parser(name, COMMANDS[name], module, arguments, err)
     options = vars(parser.parse_args(arguments))
     terminal = Terminal(out, err, as_json=options.pop("as_json"))
     try:
+        refuse_invalid_utf8(options)
         needs = None if options.get("bundle") else module.NEEDS
         with connect(needs) as connection:
             return int(module.run(connection, options, terminal))
@@ -106,7 +108,7 @@ def help_text() -> str:
 
 def _client_module(name: str) -> ModuleType | None:
     """Return the module of a command that talks to a server; None for Django's."""
-    module = _CLIENT_MODULES.get(name)
+    module = CLIENT_MODULES.get(name)
     return None if module is None else import_module(f"kebab.cli.client.{module}")
 
 

@@ -43,7 +43,7 @@ def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> "Table":
     for column in columns:
         result.add_column(column.replace("_", " "), overflow="fold")
     for row in rows:
-        result.add_row(*(Text(_format_cell(row.get(column))) for column in columns))
+        result.add_row(*(Text(format_cell(row.get(column))) for column in columns))
     return result
 
 
@@ -54,7 +54,8 @@ def write_json(stream: TextIO, document: Any) -> None:
     stream.flush()
 
 
-def _format_cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
+    """Return a value as the text of a cell."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
@@ -62,7 +63,7 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, str) and (time := _TIME.fullmatch(value)):
         return f"{time[1]} {time[2]}Z"
     if isinstance(value, Mapping):
-        return ", ".join(f"{plain(name)}: {_format_cell(inner)}" for name, inner in value.items())
+        return ", ".join(f"{plain(name)}: {format_cell(inner)}" for name, inner in value.items())
     return plain(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value)
 
 

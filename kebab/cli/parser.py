@@ -2,13 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
-from kebab.cli.errors import CliError, Exit, write_error
+from kebab.cli.errors import Exit, write_error
 
 
 class KebabCommandParser(CommandParser):
@@ -55,20 +54,3 @@ def path_argument(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise argparse.ArgumentTypeError(f"{text!r} begins with the home of nobody known here") from error
-
-
-def refuse_invalid_utf8(options: Mapping[str, Any]) -> None:
-    """Raise CliError for text that is not UTF-8, which can't be stored; paths may hold any bytes."""
-    for value in options.values():
-        for text in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(text, str) and not is_utf8(text):
-                raise CliError(f"{text[:200]!r} is not UTF-8; write it in UTF-8.")
-
-
-def is_utf8(text: str) -> bool:
-    """Return whether an argument is valid UTF-8: other bytes arrive as surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -78,8 +78,8 @@ class DocumentInspectionView(WorkspaceView):
     def _mirrored(self, doc_id: UUID) -> tuple[int, dict[str, int] | None]:
         """Return the mirror's seq and the versions of the document's rows by chunk; None without a mirror."""
         seq = local_mirrors.mirror_seq(self.workspace.pk)
-        file = local_mirrors.mirror_files(self.workspace.pk).current()
         try:
+            file = local_mirrors.mirror_files(self.workspace.pk).current()
             with local_mirrors.reader_pool().reader(file) as reader:
                 return seq, mirrored_chunks(reader, doc_id.hex)
         except MirrorError:

@@ -254,7 +254,8 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
     seq = awaited_seq(workspace, given)
     with _ErrorsAbout("q"):
         result = search(workspace, query, reader=reader, min_seq=seq, caller=caller)
-    record_query(workspace, result, door=Door.API, caller=caller)
+    door = Door.API if access.caller.operator is None else Door.CLI
+    record_query(workspace, result, door=door, caller=caller)
     return result
 
 

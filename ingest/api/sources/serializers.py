@@ -147,6 +147,7 @@ class SourceSerializer(serializers.Serializer[Source]):
     default_trust = serializers.ChoiceField(Trust.choices)
     stars = StarsField()
     library_id = serializers.CharField(help_text="How tools name it as a library.")
+    document_count = serializers.IntegerField(help_text="Of all versions.")
     total_snippets = serializers.IntegerField(help_text="Chunks of the default version.")
     trust_score = serializers.FloatField(help_text="0 to 10, for ranking libraries.")
     rules = serializers.ListField(child=serializers.CharField())

@@ -48,9 +48,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Report the error and exit."""
         as_json = "--json" in self.arguments
-        if not as_json:
-            self.print_usage(self.err)
-        write_error("invalid_arguments", message, self.err, as_json=as_json)
+        text = f"{message[0].upper()}{message[1:]}. {self.prog} --help explains the options."
+        write_error("invalid_arguments", message if as_json else text, self.err, as_json=as_json)
         self.exit(Exit.ERROR)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -10,8 +10,6 @@ from urllib.parse import urlencode
 
 from kebab.cli.errors import CliError, Exit
 
-#: The statuses of things that don't exist.
-_NOTHING = frozenset({404, 410})
 _API = "/api/v1"
 _PAGE_ROWS = 200
 
@@ -49,7 +47,7 @@ class ApiProblem(CliError):
             {"field": each["field"], "message": each["message"]} for each in document.get("errors") or ()
         ]
         message = document.get("detail") or document.get("title") or f"The server answered {status}."
-        exit_code = Exit.NOTHING if status in _NOTHING else Exit.ERROR
+        exit_code = Exit.NOTHING if status == 404 else Exit.ERROR
         super().__init__(message, code=document.get("code", "http_error"), exit_code=exit_code)
 
 
@@ -58,8 +56,8 @@ class Connection:
     """The API of a server, as the caller may use it."""
 
     transport: Transport
-    #: The value of the header `Authorization`.
-    authorization: str
+    #: Returns the token that a request is sent with.
+    token: Callable[[], str]
     #: Whether the caller is this machine's operator, whose folders the server reads.
     is_local: bool = False
 
@@ -81,7 +79,7 @@ class Connection:
         self, method: str, path: str, body: bytes | BinaryIO, content_type: str, **headers: str
     ) -> Response:
         """Send a request below `/api/v1`. Raises ApiProblem for a status of 400 or more."""
-        given = {"Authorization": self.authorization, "Accept": "application/json", **headers}
+        given = {"Authorization": f"Bearer {self.token()}", "Accept": "application/json", **headers}
         if body:
             given["Content-Type"] = content_type
         response = self.transport.send(method, _API + path, given, body)

@@ -75,10 +75,8 @@ def add_arguments(parser: Parser) -> None:
 def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> int:
     """Ingest, show the progress, print the report, and return the exit code."""
     wanted: Target = options["target"]
-    if options["watch"] and wanted.kind != "folder":
-        raise CliError("Only a folder can be watched; leave out --watch.", code="invalid_request")
     workspace = _workspace(connection, options)
-    job = _request(workspace, wanted, options, terminal)
+    job = request_ingest(workspace, wanted, options, terminal)
     watch = EmbeddingWatch.start(workspace, job)
     name = wanted.name if wanted.path is None else wanted.path.name
     try:
@@ -110,8 +108,14 @@ def _workspace(connection: Connection, options: dict[str, Any]) -> WorkspaceApi:
     return WorkspaceApi(connection=connection, facts=made)
 
 
-def _request(workspace: WorkspaceApi, wanted: Target, options: dict[str, Any], terminal: Terminal) -> Job:
-    """Return the job that ingests the target."""
+def request_ingest(
+    workspace: WorkspaceApi, wanted: Target, options: dict[str, Any], terminal: Terminal
+) -> Job:
+    """Return the job that ingests the target. Raises CliError."""
+    if options["watch"] and wanted.kind != "folder":
+        raise CliError("Only a folder can be watched; leave out --watch.", code="invalid_request")
+    if options["credentials"] and wanted.kind != "git":
+        raise CliError("Only a repository has credentials; leave out --credentials.", code="invalid_request")
     if wanted.kind == "folder" and not workspace.connection.is_local:
         assert wanted.path is not None  # noqa: S101  # a folder has one
         terminal.remark(
@@ -143,7 +147,9 @@ def _upload(
         fields["trust_level"] = options["trust"]
     if options["no_embed"]:
         fields["embed"] = "false"
-    if is_archive(file) and as_root:
+    if not is_archive(file):
+        fields["path"] = file.name  # the name of a file in a form loses what can't be printed
+    elif as_root:
         fields["unpack"] = "root"
     path = workspace.address("/documents")
     job: Job = workspace.connection.upload(path, file, fields)["job"]

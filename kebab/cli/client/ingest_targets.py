@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from kebab.cli.utf8 import is_utf8
+
 _MAX_KEY_CHARS = 63
 # Hosts where `https://host/owner/repo` is both a repository's page and its address.
 _GIT_HOSTS = frozenset({"bitbucket.org", "codeberg.org", "github.com", "gitlab.com"})
@@ -64,12 +66,10 @@ def target(text: str) -> Target:
     path = existing_path(text)
     if not path.is_dir():
         return Target(kind="upload", config={}, name="uploads", path=path)
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:  # a source stores its path
+    if not is_utf8(str(path)):  # a source stores its path
         raise argparse.ArgumentTypeError(
             f"{str(path)!r} is not UTF-8, and can't be kept as a source; rename it"
-        ) from None
+        )
     return Target(kind="folder", config={"path": str(path)}, name=path.name, path=path)
 
 

@@ -67,6 +67,7 @@ def _sources(workspace: WorkspaceApi, limit: int) -> Iterable[Row]:
         readers = row["readers"]
         yield {
             **row,
+            "documents": row["document_count"],
             "path": row["config"].get("path"),
             "is_restricted": readers is not None,
             "readers": None if readers is None else sorted(names.get(each, each) for each in readers),
@@ -140,7 +141,10 @@ def _plain(path: str) -> Callable[[WorkspaceApi, int], Iterable[Row]]:
 # The columns of the table, and the rows, which JSON has whole.
 _LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Iterable[Row]]]] = {
     "sources": (
-        ("key", "kind", "state", "is_restricted", "readers", "default_trust", "path", "last_indexed_at"),
+        (
+            *("key", "kind", "state", "documents", "is_restricted", "readers"),
+            *("default_trust", "default_tags", "path", "last_indexed_at"),
+        ),
         _sources,
     ),
     "libraries": (

@@ -73,7 +73,7 @@ def run(connection: Connection | None, options: dict[str, Any], terminal: Termin
     if terminal.as_json:
         terminal.document(result)
     else:
-        _print(terminal, result, place)
+        print_result(terminal, result, place)
     return Exit.DONE if result["hits"] else Exit.NOTHING
 
 
@@ -100,7 +100,8 @@ def _body(options: Mapping[str, Any], seq: int | None) -> dict[str, Any]:
     return {"cursor": options["cursor"], **given}
 
 
-def _print(terminal: Terminal, result: Mapping[str, Any], slug: str) -> None:
+def print_result(terminal: Terminal, result: Mapping[str, Any], place: str) -> None:
+    """Print the hits of `place` with scores, citations and snippets, and remarks on what is missing."""
     if result["explain"] is not None:
         _print_explanation(terminal, result["explain"])
     hits = result["hits"]
@@ -114,7 +115,7 @@ def _print(terminal: Terminal, result: Mapping[str, Any], slug: str) -> None:
     if hits:
         terminal.remark(_summary(result))
     else:
-        terminal.remark(f"Nothing was found in {slug}. Try fewer words or fewer filters.")
+        terminal.remark(f"Nothing was found in {place}. Try fewer words or fewer filters.")
     for sentence in _remarks(result):
         terminal.remark(sentence)
     if result["next_cursor"] is not None:

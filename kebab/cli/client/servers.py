@@ -50,13 +50,14 @@ def find_connection() -> Connection | None:
     if address and not token:
         raise CliError(f"KEBAB_SERVER is {address[:200]}, but KEBAB_TOKEN is not set: run kebab login.")
     if address:
-        return Connection(transport=HttpTransport(address), authorization=f"Bearer {token}")
+        return Connection(transport=HttpTransport(address), token=lambda: token)
     state = running_state(data_directory())
     if state is None or not state.url or not state.is_ready:
         return None
     return Connection(
         transport=HttpTransport(state.url),
-        authorization=f"Bearer {token or operator_token()}",
+        # That of the operator is signed for each request, since it is valid for minutes.
+        token=(lambda: token) if token else operator_token,
         is_local=not token,
     )
 
@@ -70,7 +71,15 @@ def data_directory() -> Path:
 def operator_token() -> str:
     """Return a token of the user of this machine, who can read the server's secret."""
     secret = os.environ.get("KEBAB_SECRET_KEY", "").strip()
-    return issue_operator_token(secret or secrets.load_or_create(data_directory()).secret_key, _user_name())
+    return issue_operator_token(secret or secrets.load_or_create(data_directory()).secret_key, user_name())
+
+
+def user_name() -> str:
+    """Return the name of this machine's user."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return "unnamed"
 
 
 def login_file() -> Path:
@@ -103,10 +112,3 @@ def is_secure(address: str) -> bool:
     """Return whether a token isn't sent in the clear: over HTTPS, or within this machine."""
     split = urlsplit(address)
     return split.scheme == "https" or split.hostname in {"127.0.0.1", "::1", "localhost"}
-
-
-def _user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
-        return "unnamed"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kebab.cli.errors import Exit
-from kebab.cli.output import people_console, plain, table, write_json
+from kebab.cli.output import format_cell, people_console, plain, table, write_json
 
 if TYPE_CHECKING:  # it takes longer to import than most commands take to run
     from rich.console import Console
@@ -72,7 +72,7 @@ class Terminal:
         """Print names and values below each other."""
         width = max(map(len, facts), default=0)
         for name, value in facts.items():
-            shown = "" if value in (None, "", [], {}) else plain(value)
+            shown = "" if value in (None, "", [], {}) else format_cell(value)
             self.print(f"  {name.replace('_', ' '):{width}}  {shown}".rstrip())
 
     def table(self, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:

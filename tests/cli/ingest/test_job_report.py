@@ -1,10 +1,9 @@
 import io
 
-from rich.console import Console
-
-from ingest.cli.job_report import print_report
 from ingest.jobs.queue.report import ingest_report
 from ingest.models import Job
+from kebab.cli.client.ingest_report import print_report
+from kebab.cli.client.terminal import Terminal
 
 
 def printed_report(project_file):
@@ -12,7 +11,7 @@ def printed_report(project_file):
     by_reason: dict[str, dict[str, int]] = {"skipped": {}, "failed": {}, "examples": {}}
     job = Job(counts={**counts, **by_reason, "project_file": project_file})
     out = io.StringIO()
-    print_report(Console(file=out, width=200), {**ingest_report(job), "embedding_calls": 0})
+    print_report(Terminal(out, out, as_json=False), {**ingest_report(job), "embedding_calls": 0})
     return out.getvalue()
 
 

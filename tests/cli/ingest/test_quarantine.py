@@ -32,13 +32,13 @@ def test_file_of_a_folder_is_retried_and_never_forgotten(entry, workspace):
     assert (job.kind, job.payload) == ("sync_source", {"only_paths": ["bomb.md"]})
     assert (event.actor, event.detail["path"]) == (job.requested_by, "bomb.md")
     assert event.actor.startswith("operator:")
-    error = error_of("quarantine", "delete", str(entry.pk), code=Exit.NOTHING)
+    error = error_of("quarantine", "delete", str(entry.pk), code=Exit.ERROR)
     assert error["code"] == "file_of_source"
     assert len(run_json("quarantine")["files"]) == 1
 
 
 def test_upload_is_forgotten_and_not_retried_without_its_bytes(entry, workspace):
-    error_of("quarantine", "retry", str(entry.pk), code=Exit.NOTHING)
+    error_of("quarantine", "retry", str(entry.pk), code=Exit.ERROR)
     assert run_json("quarantine", "delete", str(entry.pk))["path"] == "bomb.md"
     assert run_json("quarantine")["files"] == []
     assert AuditEvent.objects.filter(action="quarantine.deleted", workspace=workspace).count() == 1

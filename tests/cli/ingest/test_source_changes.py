@@ -1,22 +1,17 @@
 """Sources that `kebab ingest` makes and changes, as the API would."""
 
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
-from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.jobs.queue.request import request_document, request_sync
 from ingest.models import Job
 from kebab.cli.errors import CliError
-from kebab.http.api.errors import Conflict
 from kebab.people.models import AuditEvent
-from kebab.tenancy.current_workspace import acting_everywhere
-from search.access.restrictions import annotate_readers, readers_of
 from search.corpus import ensure_source
 from search.models import Source
-from tests.support.concurrency import until_blocked
+from tests.cli.ingest.asking import ask
 from tests.support.corpus import make_workspace
 
 
@@ -47,44 +42,26 @@ def test_migration_names_the_default_version_of_uploads_that_name_none(workspace
 
 
 def test_changes_of_a_source_are_audited(workspace, folder):
-    request_ingest(workspace, IngestRequest(path=folder, tags=("a",), watch=True))
+    ask(workspace, folder, "--tag", "a")
+    ask(workspace, folder, "--tag", "b", "--watch")
     for _ in range(2):
-        request_ingest(workspace, IngestRequest(path=folder, tags=("a",), trust="primary", watch=False))
+        ask(workspace, folder, "--tag", "b", "--trust", "primary", "--no-watch")
     source = Source.objects.get()
     events = AuditEvent.objects.filter(action="source.changed").order_by("at")
 
-    assert (source.default_tags, source.default_trust, source.watch) == (["a"], "primary", False)
+    assert (source.default_tags, source.default_trust, source.watch) == (["b"], "primary", False)
     assert [event.detail["fields"] for event in events] == [
         ["default_tags", "watch"],
         ["default_trust", "watch"],
     ]
 
 
-def test_credentials_are_for_repositories_alone(workspace, folder):
+def test_credentials_are_for_repositories_alone(workspace, folder, tmp_path):
     (folder / "a.md").write_text("# A\n")
+    given = tmp_path / "credentials.json"
+    given.write_text('{"token": "s3cret"}')
     for path in (folder, folder / "a.md"):
-        with pytest.raises(Conflict, match="credentials"):
-            request_ingest(workspace, IngestRequest(path=path, credentials={"token": "s3cret"}))
+        with pytest.raises(CliError):
+            ask(workspace, path, "--credentials", given)
     assert not Source.objects.exists()
     assert not AuditEvent.objects.exists()
-
-
-def test_source_made_by_two_at_once_has_the_readers_of_the_first(workspace, folder):
-    workspace.groups.create(name="board")
-
-    @acting_everywhere()
-    def make_it_too():
-        try:
-            with pytest.raises(CliError):
-                request_ingest(workspace, IngestRequest(path=folder, readers=("board",)))
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as other:
-        with transaction.atomic():
-            request_ingest(workspace, IngestRequest(path=folder, readers=()))
-            refused = other.submit(make_it_too)
-            until_blocked()
-        refused.result()
-    assert readers_of(annotate_readers(Source.objects.all()).get()) == []
-    assert AuditEvent.objects.filter(action="source.created").count() == 1

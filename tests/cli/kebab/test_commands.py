@@ -11,7 +11,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands, load_command_class
 
-from ingest.cli.targets import target
+from kebab.cli.client.ingest_targets import target
 from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, write_json
 from kebab.cli.parser import path_argument
@@ -88,7 +88,7 @@ def test_setting_that_a_command_finds_wrong_is_an_error(ending_with):
 
 def test_wrong_setting_is_an_error_of_every_command(tmp_path):
     wrong = {"KEBAB_DATA_DIR": str(tmp_path), "KEBAB_PORT": "abc"}
-    code, out, err = python("-m", "kebab", "status", "--json", **wrong)
+    code, out, err = python("-m", "kebab", "doctor", "--json", **wrong)
     error = json.loads(err)
     assert (code, out, error["schema_version"], error["code"]) == (2, "", "error.v1", "wrong_settings")
     assert "KEBAB_PORT is 'abc'" in error["message"]
@@ -102,10 +102,10 @@ def test_other_wrong_settings_are_errors_too(tmp_path, subtests):
     ):
         environment = {"KEBAB_DATA_DIR": str(tmp_path), **environment}
         with subtests.test(named=named):
-            code, out, err = python("-m", "kebab", "status", "--json", **environment)
+            code, out, err = python("-m", "kebab", "doctor", "--json", **environment)
             assert (code, out, json.loads(err)["code"]) == (2, "", "wrong_settings")
             assert named in json.loads(err)["message"]
-            code, out, err = python("-m", "kebab", "status", **environment)
+            code, out, err = python("-m", "kebab", "doctor", **environment)
             assert (code, out, err.count("\n")) == (2, "", 1)
             assert err.startswith("error: ")
 
@@ -161,7 +161,7 @@ def actions(parser):
 
 def test_arguments_do_not_take_names_that_django_reads():
     apps = {name: app for name, app in get_commands().items() if app.split(".")[0] in _PACKAGES}
-    assert {"workspace", "search", "eval"} <= apps.keys()
+    assert {"export", "eval"} <= apps.keys()
     taken = {
         (name, each.dest)
         for name, app in apps.items()

@@ -14,7 +14,7 @@ def rows(kind, workspace):
     return run_json("list", kind, "--workspace", workspace.slug)["rows"]
 
 
-def test_sources_are_listed_with_their_documents_counted(workspace):
+def test_sources_are_listed_with_their_places_and_tags(workspace):
     write(workspace, "a.md", "one", source="beta")
     write(workspace, "b.md", "two", source="beta")
     ensure_source(workspace, "alpha", kind="folder", config={"path": "/srv/docs"})
@@ -34,10 +34,10 @@ def test_documents_are_listed_by_place_with_their_chunks_counted(workspace):
     found = rows("documents", workspace)
 
     assert [(each["path"], each["version"], each["chunks"]) for each in found] == [
-        ("b.md", None, 2),
         ("a.md", "v2", 1),
+        ("b.md", None, 2),
     ]
-    assert found[1]["tags"] == ["x"]
+    assert found[0]["tags"] == ["x"]
     assert len(found[0]["id"]) == 32
 
 

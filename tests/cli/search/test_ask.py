@@ -73,9 +73,9 @@ def test_options_narrow_and_continue_a_conversation(corpus):
 
 def test_invalid_requests_are_errors(corpus, subtests):
     for arguments, code in (
-        (("",), "invalid_query"),
-        (("x", "--conversation", "1"), "invalid_arguments"),
-        (("x", "-k", "0"), "invalid_query"),
+        (("",), "invalid_request"),
+        (("x", "--conversation", "1"), "invalid_request"),
+        (("x", "-k", "0"), "invalid_request"),
         (("x", "--path-glob", "["), "invalid_glob"),
     ):
         with subtests.test(arguments=arguments):

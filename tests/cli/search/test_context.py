@@ -40,4 +40,4 @@ def test_each_option_changes_the_pack(kitchen):
 
 def test_nothing_found_is_exit_1_and_an_empty_budget_an_error(kitchen):
     assert run("context", "skewer", "--code-lang", "rust")[0] == Exit.NOTHING
-    assert error_of("context", "skewer", "--tokens", "0", code=Exit.ERROR)["code"] == "invalid_query"
+    assert error_of("context", "skewer", "--tokens", "0", code=Exit.ERROR)["code"] == "invalid_request"
