@@ -244,7 +244,8 @@ KEBAB_TOKEN = text("KEBAB_TOKEN")
 # --- Django -----------------------------------------------------------------------------------------------
 # The base URL of links in mails; empty: the host of the request.
 KEBAB_URL = parse_site_url(text("KEBAB_URL"))
-ALLOWED_HOSTS = items("KEBAB_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
+# Local names always: the command line of this machine asks there.
+ALLOWED_HOSTS = [*items("KEBAB_ALLOWED_HOSTS"), "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = items("KEBAB_TRUSTED_ORIGINS")
 ROOT_URLCONF = "kebab.urls"
 AUTH_USER_MODEL = "people.User"

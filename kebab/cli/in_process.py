@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from typing import Any, BinaryIO
+from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
 
@@ -18,8 +19,11 @@ class InProcessTransport:
 
     def __init__(self) -> None:
         from kebab.http.handlers import TokenRequestHandler
+        from kebab.stack.configuration import StackConfiguration
 
         self._handler = TokenRequestHandler()
+        # What links lead to, unless KEBAB_URL says it.
+        self._site = urlsplit(StackConfiguration.from_settings().url)
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | BinaryIO) -> Response:
         """Answer a request."""
@@ -31,8 +35,9 @@ class InProcessTransport:
             "REQUEST_METHOD": method,
             "PATH_INFO": path,
             "QUERY_STRING": query,
-            "SERVER_NAME": "localhost",
-            "SERVER_PORT": "80",
+            "SERVER_NAME": self._site.hostname,
+            "SERVER_PORT": str(self._site.port),
+            "HTTP_HOST": self._site.netloc,
             "SERVER_PROTOCOL": "HTTP/1.1",
             "REMOTE_ADDR": "127.0.0.1",
             "CONTENT_LENGTH": str(len(content)),

@@ -60,7 +60,7 @@ def run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
         from kebab.cli.completion import print_completion
 
         return print_completion(rest, out, err)
-    if (module := _client_module(name)) is None:
+    if (module := client_module(name)) is None:
         return _run_django_command([name, *rest])
     return run_client_command(name, module, rest, out, err)
 
@@ -79,7 +79,7 @@ def run_client_command(
     terminal = Terminal(out, err, as_json=options.pop("as_json"))
     try:
         refuse_invalid_utf8(options)
-        needs = None if options.get("bundle") else module.NEEDS
+        needs = module.needs(options) if hasattr(module, "needs") else module.NEEDS
         with connect(needs) as connection:
             return int(module.run(connection, options, terminal))
     except CliError as error:
@@ -106,7 +106,7 @@ def help_text() -> str:
     return "\n".join((*lines, "", "kebab COMMAND --help explains one.", ""))
 
 
-def _client_module(name: str) -> ModuleType | None:
+def client_module(name: str) -> ModuleType | None:
     """Return the module of a command that talks to a server; None for Django's."""
     module = CLIENT_MODULES.get(name)
     return None if module is None else import_module(f"kebab.cli.client.{module}")

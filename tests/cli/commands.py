@@ -13,12 +13,11 @@ from kebab.cli.in_process import this_process
 
 def run(*arguments):
     """Return exit code, stdout and stderr of a command; this process is the server that it talks to."""
-    arguments = tuple(map(str, arguments))
     out, err = io.StringIO(), io.StringIO()
     try:
         if arguments[0] in main.CLIENT_MODULES:
             with mock.patch("kebab.cli.client.servers.connect", _connect):
-                return main.run(arguments, out, err), out.getvalue(), err.getvalue()
+                return main.run([*map(str, arguments)], out, err), out.getvalue(), err.getvalue()
         call_command(*arguments, stdout=out, stderr=err)
     except SystemExit as end:
         return end.code, out.getvalue(), err.getvalue()

@@ -169,3 +169,5 @@ _LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Ite
     "invitations": (("email", "role", "state", "invited_by", "expires_at", "id"), _plain("/invitations")),
     "audit": (("at", "actor", "action", "subject", "address", "detail"), _plain("/audit")),
 }
+#: What can be listed of one workspace.
+SCOPED_KINDS = tuple(sorted(_LISTINGS))

@@ -2,17 +2,17 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kebab.cli.client.arguments import Parser, add_subcommands
-from kebab.cli.client.connection import Connection
+from kebab.cli.client.connection import ApiProblem, Connection
+from kebab.cli.client.job_progress import follow
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.errors import CliError, Exit
 
-NEEDS: Needs = "servers"
 EXAMPLES = (
     "kebab workspace create handbook --owner ada@example.org",
     "kebab workspace set handbook fusion=convex",
@@ -53,6 +53,11 @@ def add_arguments(parser: Parser) -> None:
     commands["delete"].add_argument("--yes", action="store_true", help="don't ask")
 
 
+def needs(options: Mapping[str, Any]) -> Needs:
+    """Return what has to run: a job may have to try new settings."""
+    return "workers" if options["what"] == "set" and options["changes"] else "servers"
+
+
 def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> int:
     """Carry the command out, and return the exit code."""
     slug = options["slug"]
@@ -85,13 +90,26 @@ def _set(workspace: WorkspaceApi, options: dict[str, Any], terminal: Terminal) -
     found = workspace.facts
     if options["changes"]:
         body = {"settings": _pairs(options["changes"]), "force": options["force"]}
-        found = workspace.request("PATCH", "", body)
+        try:
+            found = workspace.request("PATCH", "", body)
+        except ApiProblem as problem:
+            if problem.code != "quality_gate_slow":
+                raise
+            found = _set_by_job(workspace, body, terminal)
     if terminal.as_json:
         terminal.document({"slug": found["slug"], "settings": found["settings"]})
     else:
         rows = [{"name": name, "value": json.dumps(value)} for name, value in found["settings"].items()]
         terminal.table(("name", "value"), rows)
     return Exit.DONE
+
+
+def _set_by_job(workspace: WorkspaceApi, body: Mapping[str, Any], terminal: Terminal) -> Any:
+    """Have a job try the settings on the golden queries, and return the workspace, which has them."""
+    job = follow(workspace, workspace.post("/eval/gate", {**body, "switch": True})["job"], terminal, "Trying")
+    if job["state"] != "succeeded":
+        raise CliError(job["error"] or "The job was cancelled.", code="quality_gate")
+    return workspace.get("")
 
 
 def _limit(workspace: WorkspaceApi, changes: Sequence[str], terminal: Terminal) -> int:

@@ -13,7 +13,6 @@ from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain
 
-NEEDS: Needs = "servers"
 EXAMPLES = (
     'kebab search "how do I rotate a token"',
     "kebab search timeout --source docs --code-lang python",
@@ -61,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--why-not", metavar="ID", help="say why this chunk or document is not among the hits"
     )
+
+
+def needs(options: Mapping[str, Any]) -> Needs | None:
+    """Return what has to run: nothing for a bundle."""
+    return None if options["bundle"] else "servers"
 
 
 def run(connection: Connection | None, options: dict[str, Any], terminal: Terminal) -> int:

@@ -59,7 +59,7 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
         expires = options["expires"]
         body = {
             "scopes": options["scope"],
-            "name": options["name"],
+            **({"name": options["name"]} if options["name"] else {}),
             "groups": [workspace.find_group(each)["id"] for each in options["group"]],
             **({} if expires is None else {"expires_at": (datetime.now(UTC) + expires).isoformat()}),
         }

@@ -16,13 +16,12 @@ from tests.support.stack import eventually, temporary_directory
 _NODES = ("node-a", "node-b")
 _WORKSPACES = ("alpha", "beta", "gamma")
 _MAKE = """
-import io, json, os, django
-django.setup()
-from django.core.management import call_command
+import io, json, sys
+from kebab.cli.main import run
 for slug in {slugs!r}:
-    call_command("workspace", "create", slug, stdout=io.StringIO())
+    assert run(["workspace", "create", slug], io.StringIO(), sys.stderr) == 0
     made = io.StringIO()
-    call_command("token", "create", "--workspace", slug, "--scope", "search,ingest", "--json", stdout=made)
+    run(["token", "create", "--workspace", slug, "--scope", "search,ingest", "--json"], made, sys.stderr)
     print(json.dumps([slug, json.loads(made.getvalue())["token"]]))
 """
 

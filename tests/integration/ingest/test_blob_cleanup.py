@@ -8,7 +8,6 @@ from django.core.files.storage import FileSystemStorage
 from django.db import connection, transaction
 
 from ingest.blob_cleanup import release_blobs
-from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.jobs.queue.request import request_sync
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
@@ -18,6 +17,7 @@ from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_source
 from search.corpus.blobs import has_blob, lock_blobs, store_blob
 from search.corpus.content_ids import content_hash
+from tests.cli.ingest.asking import ask
 from tests.support.archives import zip_of
 from tests.support.jobs import fill, work
 
@@ -44,7 +44,7 @@ def unpack_archive(workspace, folder):
 
 def upload_by_command(workspace, folder):
     fill(folder, {"a.md": CONTENT})
-    request_ingest(workspace, IngestRequest(path=folder / "a.md"))
+    ask(workspace, folder / "a.md")
 
 
 def sync_folder(workspace, folder):

@@ -2,13 +2,15 @@
 
 import argparse
 import io
-from contextlib import suppress
 
 import pytest
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import CommandError, get_commands, load_command_class
 from django.db import transaction
 
-from kebab.cli.listings import listings
+from kebab.cli.client.arguments import make_parser
+from kebab.cli.client.listing import SCOPED_KINDS
+from kebab.cli.main import CLIENT_MODULES, client_module
+from tests.cli.commands import run
 from tests.security.leaks.answers import leaks_in
 
 # Commands for the operator of the machine, which take no workspace.
@@ -22,6 +24,8 @@ _MACHINE_COMMANDS = {
     "demo",
     "doctor",
     "init",
+    "login",
+    "logout",
     "mcp",  # covered by tests/security/leaks/test_mcp_leaks.py
     "migrate",
     "node",
@@ -73,7 +77,7 @@ _CALLS = {
     "inspect doc": [["{doc}", _W]],
     "inspect chunk": [["{chunk}", _W]],
     "inspect job": [["{job}", _W]],
-    "list": [[kind, _W] for kind, listing in sorted(listings().items()) if listing.is_scoped],
+    "list": [[kind, _W] for kind in SCOPED_KINDS],
     "member add": [[_W, "nobody@example.org"]],
     "member invite": [[_W, "nobody@example.org", "--group={stem}group"]],
     "member list": [[_W]],
@@ -143,18 +147,15 @@ _WITHOUT_WORKSPACE = {
 }
 
 
-def _own_commands():
-    return {
-        name for name, app in get_commands().items() if app.split(".")[0] in ("kebab", "search", "ingest")
-    }
-
-
 def _command_names():
     """Yield all commands, those with subcommands once per subcommand."""
-    for name in sorted(_own_commands()):
+    own = {name for name, app in get_commands().items() if app.split(".")[0] in ("kebab", "search", "ingest")}
+    for name in sorted(own):
         yield from _words_of(
             load_command_class(get_commands()[name], name).create_parser("kebab", name), name
         )
+    for name in sorted(CLIENT_MODULES):
+        yield from _words_of(make_parser(name, name, client_module(name), (), io.StringIO()), name)
 
 
 def _words_of(parser, name):
@@ -227,9 +228,11 @@ def _fill(arguments, workspace, stage):
 
 def _run_and_roll_back(*arguments):
     """Return the output of a command, and roll it back; wrong arguments and defects raise."""
-    out, err = io.StringIO(), io.StringIO()
     with transaction.atomic():
-        with suppress(SystemExit):
-            call_command(*arguments, stdout=out, stderr=err)
-        transaction.set_rollback(True)
-    return out.getvalue() + err.getvalue()
+        try:
+            _, out, err = run(*arguments)
+        finally:
+            transaction.set_rollback(True)
+    if '"code": "invalid_arguments"' in err:
+        raise CommandError(err)
+    return out + err

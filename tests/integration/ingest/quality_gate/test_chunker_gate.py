@@ -11,6 +11,8 @@ from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobKind
 from ingest.quality_gate.gate import judge_settings
 from ingest.services.uploads import delete_upload
+from kebab.cli.client import job_progress
+from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.workspaces import change_workspace
@@ -19,6 +21,7 @@ from search.embedders.hash_embedder import HashEmbedder
 from search.evaluation import gate
 from search.models import Chunk, Document, Run
 from search.retrieval.types import Mode
+from tests.cli.commands import error_of
 from tests.integration.ingest.quality_gate.conftest import FILLER, FIRST, finish_jobs, versions
 from tests.support.actors import member_client, token_client
 from tests.support.corpus import make_workspace
@@ -118,7 +121,7 @@ def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
 
 
 @pytest.mark.slow
-def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged_shelf, capsys):
+def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged_shelf, capsys, monkeypatch):
     command = ("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=chunk_tokens=128", "--json")
     with pytest.raises(SystemExit) as worse:
         call_command(*command)
@@ -136,10 +139,9 @@ def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged_shelf, caps
         "figures": None,
         "per_topic": [],
     }
-    with pytest.raises(SystemExit) as refused:
-        call_command("workspace", "set", judged_shelf.slug, "chunk_tokens=128", "--json")
-    assert refused.value.code == 1
-    assert json.loads(capsys.readouterr().err)["code"] == "quality_gate"
+    monkeypatch.setattr(job_progress.time, "sleep", lambda _: finish_jobs(judged_shelf))
+    refused = error_of("workspace", "set", judged_shelf.slug, "chunk_tokens=128", code=Exit.ERROR)
+    assert refused["code"] == "quality_gate"
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """Another model goes live if golden queries do not get worse, or when forced, which is audited."""
 
-import json
-
 import pytest
-from django.core.management import call_command
 
 from ingest.services.model_change import begin_reembedding, embedding_status
+from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent, Role
 from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR, Reader
@@ -13,6 +11,7 @@ from kebab.people.workspaces import store_settings
 from search.evaluation import gate
 from search.models import EmbeddingSpace, Run, Source
 from search.retrieval.types import Mode
+from tests.cli.commands import error_of, run_json
 from tests.integration.ingest.quality_gate.conftest import FIRST, NAMES, SECOND, judge_golden
 from tests.integration.search.embedders.spaces import dims, open_job
 from tests.support.actors import member_client, token_client
@@ -77,15 +76,13 @@ def test_worse_model_is_built_and_held_with_the_reason(embedded_zoo):
     assert not any(digit in response.json()["detail"] for digit in "0123456789")
 
 
-def test_held_model_is_refused_at_each_door_and_goes_live_by_force(embedded_zoo, capsys):
+def test_held_model_is_refused_at_each_door_and_goes_live_by_force(embedded_zoo):
     change(embedded_zoo, SECOND)
     client = member_client(embedded_zoo, Role.OWNER)
     response = switch(embedded_zoo, client)
     assert (response.status_code, response.json()["code"]) == (409, "quality_gate")
-    with pytest.raises(SystemExit) as refused:
-        call_command("reembed", "switch", f"--workspace={embedded_zoo.slug}", "--json")
-    assert refused.value.code == 1
-    assert json.loads(capsys.readouterr().err)["code"] == "quality_gate"
+    command = ("reembed", "switch", f"--workspace={embedded_zoo.slug}")
+    assert error_of(*command, code=Exit.ERROR)["code"] == "quality_gate"
     assert dims(embedded_zoo) == {"live": 512, "building": 2}
     assert not events(embedded_zoo, "switched").exists()
 
@@ -102,10 +99,10 @@ def test_held_model_is_refused_at_each_door_and_goes_live_by_force(embedded_zoo,
     assert dims(embedded_zoo) == {"live": 512, "retired": 2}
 
 
-def test_forced_switch_by_command_line_and_return_of_the_better_model(embedded_zoo, capsys):
+def test_forced_switch_by_command_line_and_return_of_the_better_model(embedded_zoo):
     change(embedded_zoo, SECOND)
-    call_command("reembed", "switch", f"--workspace={embedded_zoo.slug}", "--force", "--json")
-    assert json.loads(capsys.readouterr().out)["live"]["dim"] == 2
+    command = ("reembed", "switch", f"--workspace={embedded_zoo.slug}", "--force")
+    assert run_json(*command)["live"]["dim"] == 2
     assert events(embedded_zoo, "switched").get().detail["quality_gate"]["is_forced"] is True
 
     # A better model goes live by itself.
@@ -138,10 +135,10 @@ def test_incomplete_space_is_not_asked(embedded_zoo, monkeypatch):
     assert (response.status_code, response.json()["code"]) == (409, "space_conflict")
 
 
-def test_audit_names_the_operator_of_the_command_line(embedded_zoo, capsys):
+def test_audit_names_the_operator_of_the_command_line(embedded_zoo):
     change(embedded_zoo, SECOND, hold=True)
     judge_golden(embedded_zoo, dict.fromkeys(QUERIES, "nowhere.md"))
-    call_command("reembed", "switch", f"--workspace={embedded_zoo.slug}", "--json")
+    run_json("reembed", "switch", f"--workspace={embedded_zoo.slug}")
     found = events(embedded_zoo, "switched").get()
     assert found.actor == command_line_access(embedded_zoo).actor
     assert found.detail["quality_gate"]["passes"] is True

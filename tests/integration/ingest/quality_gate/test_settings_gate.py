@@ -1,10 +1,8 @@
 """Ranking settings change if golden queries do not get worse, or when forced, which is audited."""
 
-import json
-
 import pytest
-from django.core.management import call_command
 
+from kebab.cli.errors import Exit
 from kebab.http.api.errors import Conflict
 from kebab.people.access.caller import access_by_identity
 from kebab.people.models import AuditEvent, Role, Workspace
@@ -18,6 +16,7 @@ from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.runs import visible_runs
 from search.evaluation.topic_sets import store_topics
 from search.models import Run, Source
+from tests.cli.commands import error_of, run_json
 from tests.integration.ingest.quality_gate.conftest import NAMES, judge_golden
 from tests.support.actors import bearer_client, member_client, token_client
 from tests.support.corpus import make_workspace, restrict, write
@@ -96,16 +95,12 @@ def test_gate_is_not_asked_without_judged_golden_queries(zoo, monkeypatch):
 
 
 @pytest.mark.slow
-def test_command_line_goes_through_the_same_gate(golden, capsys):
-    command = ("workspace", "set", golden.slug, "breadcrumb_weight=0.0", "--json")
-    with pytest.raises(SystemExit) as refused:
-        call_command(*command)
-    assert refused.value.code == 1
-    assert json.loads(capsys.readouterr().err)["code"] == "quality_gate"
+def test_command_line_goes_through_the_same_gate(golden):
+    command = ("workspace", "set", golden.slug, "breadcrumb_weight=0.0")
+    assert error_of(*command, code=Exit.ERROR)["code"] == "quality_gate"
     assert stored_settings(golden) == {}
 
-    call_command(*command, "--force")
-    assert json.loads(capsys.readouterr().out)["settings"]["breadcrumb_weight"] == 0.0
+    assert run_json(*command, "--force")["settings"]["breadcrumb_weight"] == 0.0
     assert audited_gate(golden)["is_forced"] is True
 
 

@@ -3,7 +3,6 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.core import mail
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from kebab.cli.errors import Exit
@@ -30,7 +29,7 @@ def test_workspace_is_created_renamed_and_deleted(db):
     made = run_json("workspace", "create", "docs", "--name", "Docs", "--owner", owner.email)
     assert (made["slug"], made["name"]) == ("docs", "Docs")
     assert Membership.objects.get().role == "owner"
-    assert error_of("workspace", "create", "docs", code=Exit.NOTHING)["code"] == "slug_taken"
+    assert error_of("workspace", "create", "docs", code=Exit.ERROR)["code"] == "slug_taken"
     assert run("workspace", "rename", "docs", "papers", "--name", "Papers")[0] == 0
     assert Workspace.objects.get().slug == "papers"
 
@@ -68,8 +67,8 @@ def test_group_is_created_filled_emptied_renamed_and_deleted(workspace):
 
 def test_group_command_refuses_with_the_remedy(group, subtests):
     for arguments, code, remedy in (
-        (("create", "legal"), Exit.NOTHING, "legal"),
-        (("create", " "), Exit.ERROR, "1 to 100"),
+        (("create", "legal"), Exit.ERROR, "legal"),
+        (("create", " "), Exit.ERROR, "blank"),
         (("add", "legal", "nobody@example.org"), Exit.NOTHING, "kebab member list"),
         (("add", "nothing", "nobody@example.org"), Exit.NOTHING, "kebab group list"),
         (("delete", "nothing"), Exit.NOTHING, "kebab group list"),
@@ -94,7 +93,7 @@ def test_truncated_list_names_the_command_for_more(workspace, group, monkeypatch
         mint_token(workspace, scopes=["search"])
     kinds = ("group", "member", "token")
     assert [run_json(kind, "list")["has_more"] for kind in kinds] == [False] * 3
-    monkeypatch.setattr("kebab.people.management.commands.list._DEFAULT_ROWS", 1)
+    monkeypatch.setattr("kebab.cli.client.listing.print_listing.__defaults__", (1,))
     for kind in kinds:
         cut = run_json(kind, "list")
         assert (cut["has_more"], len(cut["rows"])) == (True, 1)
@@ -116,7 +115,7 @@ def test_members_are_added_changed_and_removed(workspace):
     assert run("member", "remove", ada.email)[0] == Exit.NOTHING
     assert acts() == ["member.added", "member.changed", "member.removed"]
     for arguments in (("remove", owner.email), ("role", owner.email, "viewer")):
-        assert error_of("member", *arguments, code=Exit.NOTHING)["code"] == "last_owner"
+        assert error_of("member", *arguments, code=Exit.ERROR)["code"] == "last_owner"
     assert Membership.objects.get().role == "owner"
 
 
@@ -139,9 +138,6 @@ def test_invitation_is_printed_mailed_listed_and_withdrawn(workspace, group, set
     code, out, err = run("member", "invite", "rubbish")
     assert (code, out, "rubbish" in err) == (Exit.ERROR, "", True)
     assert workspace.invitations.count() == 1
-    made = run_json("member", "invite", "ada@example.org", "--url", "https://kebab.example.org/")
-    assert made["is_mailed"] is False
-    assert made["link"].startswith("https://kebab.example.org/invitations/")
     settings.KEBAB_URL = "https://set.example.org"
     made = run_json("member", "invite", "ada@example.org")
     assert made["link"].startswith("https://set.example.org/invitations/")
@@ -177,7 +173,7 @@ def test_token_is_rotated_with_an_overlap_or_at_once(workspace, group):
     assert code == 0
     assert verify_token(new["token"]) is None
     assert verify_token(out.strip()).group_ids == [group.pk]
-    assert run("token", "rotate", new["id"])[0] == Exit.NOTHING
+    assert run("token", "rotate", new["id"])[0] == Exit.ERROR
 
 
 def test_token_is_revoked_by_id_or_prefix(workspace):
@@ -186,7 +182,7 @@ def test_token_is_revoked_by_id_or_prefix(workspace):
         assert run("token", "revoke", named_by(token))[0] == 0
         assert verify_token(secret) is None
     assert run("token", "revoke", "kbb_aaaaaaaaaaaa")[0] == Exit.NOTHING
-    assert run("token", "revoke", "what?")[0] == Exit.ERROR
+    assert run("token", "revoke", "what?")[0] == Exit.NOTHING
 
 
 def test_wrong_arguments_are_refused_before_anything_happens(workspace, subtests):
@@ -198,8 +194,8 @@ def test_wrong_arguments_are_refused_before_anything_happens(workspace, subtests
         ("rotate",),
         (),
     ):
-        with subtests.test(arguments=arguments), pytest.raises(CommandError):
-            call_command("token", *arguments)
+        with subtests.test(arguments=arguments):
+            assert error_of("token", *arguments, code=Exit.ERROR)["code"] == "invalid_arguments"
     assert not ApiToken.objects.exists()
 
 

@@ -200,10 +200,8 @@ def test_only_managers_change_the_model(embedded_workspace):
 def test_the_verb_refuses_as_the_address_does(embedded_workspace):
     make_workspace()
     for arguments in (["switch"], ["rollback"], ["retire", str(EmbeddingSpace.objects.get().pk)]):
-        error = error_of("reembed", *arguments, "--workspace", embedded_workspace.slug, code=1)
+        error = error_of("reembed", *arguments, "--workspace", embedded_workspace.slug, code=2)
         assert error["code"] == "space_conflict"
-    assert (
-        error_of("reembed", "retire", "999999", "--workspace", embedded_workspace.slug, code=1)["code"]
-        == "not_found"
-    )
+    missing = error_of("reembed", "retire", "999999", "--workspace", embedded_workspace.slug, code=1)
+    assert missing["code"] == "not_found"
     assert error_of("reembed", "status", code=2)["code"] == "workspace_needed"
