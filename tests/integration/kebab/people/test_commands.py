@@ -136,7 +136,7 @@ def test_invitation_is_printed_mailed_listed_and_withdrawn(workspace, group, set
     assert find_invitation(secret) is None
     assert run("member", "withdraw", "ada@example.org")[0] == Exit.NOTHING
     code, out, err = run("member", "invite", "rubbish")
-    assert (code, out, "rubbish" in err) == (Exit.ERROR, "", True)
+    assert (code, out) == (Exit.ERROR, "")
     assert workspace.invitations.count() == 1
     settings.KEBAB_URL = "https://set.example.org"
     made = run_json("member", "invite", "ada@example.org")
