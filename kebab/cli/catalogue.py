@@ -45,6 +45,7 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
         "mirror": "run the mirror of this node alone, or check and rebuild it",
         "beat": "run the schedule alone",
         "watch": "run the watch over folders alone",
+        "upkeep": "run mirror, schedule and watch in one process",
         "node": "manage the nodes of a deployment",
         "partition": "partition large tables",
         "reseal": "encrypt stored credentials by the present key",

@@ -142,7 +142,12 @@ class Heartbeat:
 
     def _delete_dead_rows(self) -> None:
         rows = StackProcess.objects.filter(node=self._identity["node"])
-        dead = [row.pk for row in rows if row.pid == os.getpid() or not psutil.pid_exists(row.pid)]
+        role = self._identity["role"]
+        dead = [
+            row.pk
+            for row in rows
+            if (row.pid == os.getpid() and row.role == role) or not psutil.pid_exists(row.pid)
+        ]
         rows.filter(pk__in=dead).delete()
 
     def _delete_row(self) -> None:

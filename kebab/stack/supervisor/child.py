@@ -9,7 +9,8 @@ from pathlib import Path
 
 from kebab.runtime import lifeline
 from kebab.stack.servers.os_user import Account
-from kebab.stack.supervisor.process_logs import open_log
+from kebab.stack.supervisor.fork_server import ForkServer
+from kebab.stack.supervisor.process_logs import limit_log, open_log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class ChildPlan:
     account: Account | None = None
     #: Its working directory; None: our own.
     folder: Path | None = None
+    #: The arguments, if it is a command of ours, for a fork server.
+    arguments: tuple[str, ...] = ()
 
 
 class Child:
@@ -89,6 +92,61 @@ class Child:
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+
+class ForkedChild:
+    """A command of ours that a fork server runs; a process of its own interpreter once that has ended."""
+
+    def __init__(self, plan: ChildPlan, server: ForkServer) -> None:
+        self.plan = plan
+        self._server = server
+        self._child = Child(plan)
+        self._pid: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name in logs, messages and the state file."""
+        return self.plan.name
+
+    @property
+    def pid(self) -> int | None:
+        """Return the pid of the living process."""
+        return (self._pid or self._child.pid) if self.is_alive() else None
+
+    def spawn(self) -> int:
+        """Start the process and return its pid."""
+        limit_log(self.plan.log)
+        self._pid = self._server.spawn(self.plan.arguments, log=self.plan.log, nice=self.plan.nice)
+        return self._pid or self._child.spawn()
+
+    def is_alive(self) -> bool:
+        """Return whether the process runs."""
+        if self._pid is None:
+            return self._child.is_alive()
+        return self._server.exit_status(self._pid) is None
+
+    def exit_status(self) -> int | None:
+        """Return the exit status (negative: a signal); None before the start or while it runs."""
+        return self._child.exit_status() if self._pid is None else self._server.exit_status(self._pid)
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Wait for the end of the process; return False if it still runs after the limit."""
+        return self._child.wait(limit_s) if self._pid is None else self._server.wait(self._pid, limit_s)
+
+    def ask_to_stop(self) -> None:
+        """Send the process its stop signal."""
+        if self._pid is None:
+            self._child.ask_to_stop()
+        elif self.is_alive():
+            self._server.send_signal(self._pid, self.plan.stop_signal)
+
+    def kill(self) -> None:
+        """Kill the process and its session's first process group."""
+        if self._pid is None:
+            self._child.kill()
+        elif self.is_alive():
+            self._server.send_signal(self._pid, signal.SIGKILL, to_group=True)
+            self._server.wait(self._pid, None)
 
 
 def launch_command(plan: ChildPlan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Plans of a stack's processes: servers, preparation, web, workers, mirror, beat and watch."""
+"""Plans of a stack's processes: servers, preparation, web, workers, and the upkeep of the node."""
 
 import sys
 from enum import StrEnum
@@ -46,15 +46,14 @@ def preparation_plan(configuration: StackConfiguration) -> ChildPlan:
 
 def process_plans(configuration: StackConfiguration, roles: Roles) -> list[ChildPlan]:
     """Return the plans of Kebab's own processes for these roles, in the order of their start."""
-    workers = [_worker_plan(configuration), _embedder_plan(configuration), _mirror_plan(configuration)]
+    workers = [_worker_plan(configuration), _embedder_plan(configuration)]
     match roles:
         case Roles.SERVERS:
             return []
         case Roles.WORKERS:
-            return [*workers, _command_plan(configuration, "beat", ("beat",))]
+            return [*workers, _command_plan(configuration, "upkeep", ("upkeep", "--no-watch"))]
         case Roles.ALL:
-            others = [_command_plan(configuration, name, (name,)) for name in ("beat", "watch")]
-            return [_web_plan(configuration), *workers, *others]
+            return [_web_plan(configuration), *workers, _command_plan(configuration, "upkeep", ("upkeep",))]
 
 
 def _web_plan(configuration: StackConfiguration) -> ChildPlan:
@@ -75,10 +74,6 @@ def _embedder_plan(configuration: StackConfiguration) -> ChildPlan:
     )
 
 
-def _mirror_plan(configuration: StackConfiguration) -> ChildPlan:
-    return _command_plan(configuration, "mirror", ("mirror",))
-
-
 def _command_plan(
     configuration: StackConfiguration, name: str, arguments: tuple[str, ...], *, nice: int = 0
 ) -> ChildPlan:
@@ -91,4 +86,5 @@ def _command_plan(
         log=configuration.directory.logs / f"{name}.log",
         stop_signal=SIGTERM,
         nice=nice,
+        arguments=arguments,
     )

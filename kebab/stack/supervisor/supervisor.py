@@ -2,17 +2,21 @@
 
 import contextlib
 import logging
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from django.utils import timezone
 
 from kebab.cli.errors import Exit
+from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import PreparationFailed, RestoreUnfinished, StackError
 from kebab.stack.paths import remove_runtime_directory
 from kebab.stack.servers.reachability import check_external_servers, is_serving
-from kebab.stack.supervisor.child import Child
+from kebab.stack.supervisor.child import Child, ChildPlan, ForkedChild
+from kebab.stack.supervisor.fork_server import ForkServer, preload
 from kebab.stack.supervisor.plan import Roles, embedded_servers, preparation_plan, process_plans
 from kebab.stack.supervisor.process_id import ProcessIdentity
 from kebab.stack.supervisor.process_logs import limit_log, log_tail
@@ -22,6 +26,8 @@ from kebab.stack.supervisor.watchdog import Watchdog
 
 logger = logging.getLogger(__name__)
 
+#: What the process `upkeep` does, under whose names it is found, too.
+UPKEEP = ("mirror", "beat", "watch")
 _TICK_S = 0.1
 _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
@@ -64,14 +70,16 @@ class Supervisor:
         self._configuration = configuration
         self._announce = announce
         self._servers = embedded_servers(configuration)
-        children = [Child(plan) for plan in process_plans(configuration, roles)]
+        self._plans = process_plans(configuration, roles)
+        self._supervised_children: list[SupervisedProcess] = []
+        self._fork_server: ForkServer | None = None
         self._supervised_servers = [SupervisedProcess(server) for server in self._servers]
-        self._supervised_children = [SupervisedProcess(child) for child in children]
         self._roles = roles
-        self._watchdog = Watchdog(configuration) if children else None
+        self._watchdog = Watchdog(configuration) if self._plans else None
         self._started_at = timezone.now().isoformat()
         self._is_ready = False
         self._is_state_written = True
+        self._step_began_at = time.monotonic()
         self._slow_at = time.monotonic() + _SLOW_START_S
         self._logs_checked_at = time.monotonic()
 
@@ -94,17 +102,39 @@ class Supervisor:
     def _start(self, stop: StopRequest) -> None:
         self._check_restore_finished()
         check_external_servers(self._configuration)
-        for server in self._servers:
-            server.start(should_stop=lambda: stop.is_requested)
-            self._write_state()
+        with self._preloading():
+            for server in self._servers:
+                server.start(should_stop=lambda: stop.is_requested)
+                self._write_state()
+        self._report_step("Servers run")
+        self._supervised_children = [SupervisedProcess(self._child(plan)) for plan in self._plans]
         if not stop.is_requested:
             self._prepare(stop)
+            self._report_step("Database is ready")
         for supervised in self._supervised_children:
             if not stop.is_requested:
                 supervised.spawn()
                 self._write_state()
         if self._watchdog is not None:
             self._watchdog.start()
+
+    @contextlib.contextmanager
+    def _preloading(self) -> Iterator[None]:
+        """Import the application while the servers start; then fork the fork server, if all is to run."""
+        if self._roles is not Roles.ALL or sys.platform != "linux":
+            yield
+            return
+        imports = threading.Thread(target=preload, name="preload")
+        imports.start()
+        try:
+            yield
+        finally:
+            imports.join()
+        close_connections()
+        self._fork_server = ForkServer()
+
+    def _child(self, plan: ChildPlan) -> Child | ForkedChild:
+        return Child(plan) if self._fork_server is None else ForkedChild(plan, self._fork_server)
 
     def _check_restore_finished(self) -> None:
         directory = self._configuration.directory
@@ -118,7 +148,7 @@ class Supervisor:
         retry_until = time.monotonic() + _PREPARATION_LIMIT_S
         plan = preparation_plan(self._configuration)
         while not stop.is_requested:
-            status = self._run_preparation(Child(plan), stop)
+            status = self._run_preparation(self._child(plan), stop)
             if status == Exit.DONE or stop.is_requested:
                 return
             if status != Exit.UNHEALTHY or time.monotonic() > retry_until:
@@ -127,7 +157,7 @@ class Supervisor:
                 )
             self._report("A server was lost during the preparation, which begins again")
 
-    def _run_preparation(self, preparation: Child, stop: StopRequest) -> int | None:
+    def _run_preparation(self, preparation: Child | ForkedChild, stop: StopRequest) -> int | None:
         """Run the preparation once, keeping the servers running; return its exit status."""
         preparation.spawn()
         while preparation.is_alive():
@@ -141,6 +171,7 @@ class Supervisor:
         if self._roles is not Roles.ALL or is_serving(self._configuration.url):
             self._is_ready = True
             self._write_state()
+            self._report_step("Processes run")
             on_ready()
         elif time.monotonic() > self._slow_at:
             self._slow_at += _SLOW_START_S
@@ -172,6 +203,13 @@ class Supervisor:
     def _report(self, line: str) -> None:
         with contextlib.suppress(OSError):  # the output may be a file on a full disk
             self._announce(line)
+
+    def _report_step(self, what: str) -> None:
+        """Report a step of the start of a whole stack, with its time."""
+        now = time.monotonic()
+        if self._roles is Roles.ALL:
+            self._report(f"  {what:18} {now - self._step_began_at:5.1f} s")
+        self._step_began_at = now
 
     def _report_exit(self, supervised: SupervisedProcess) -> None:
         pause_s = supervised.record_exit()
@@ -211,6 +249,8 @@ class Supervisor:
             time.sleep(_TICK_S / 2)
         for child in children:
             child.kill()
+        if self._fork_server is not None:
+            self._fork_server.close()
         for server in reversed(self._servers):
             server.stop()
         directory = self._configuration.directory
@@ -243,6 +283,8 @@ class Supervisor:
             mark = None if pid is None else ProcessIdentity.of(pid)
             if mark is not None:
                 named.append(NamedProcess(name=supervised.member.name, mark=mark))
+                parts = UPKEEP if supervised.member.name == "upkeep" else ()
+                named += [NamedProcess(name=name, mark=mark) for name in parts]
         return named
 
 

@@ -4,6 +4,7 @@ import logging
 import queue
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
 
@@ -20,6 +21,8 @@ from kebab.stack.servers.addresses import redis_client_url
 logger = logging.getLogger(__name__)
 
 _PERIOD_S = 10.0
+#: Checks in a row, over more time than passes between two heartbeats.
+_CHECKS = 3
 _STUCK_AFTER = timedelta(seconds=60)
 _ANSWER_LIMIT_S = 5
 
@@ -30,6 +33,8 @@ class Watchdog:
     def __init__(self, configuration: StackConfiguration) -> None:
         self._configuration = configuration
         self._stuck: queue.SimpleQueue[int] = queue.SimpleQueue()
+        # How often in a row each worker seemed stuck.
+        self._suspected: Counter[int] = Counter()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -51,12 +56,21 @@ class Watchdog:
     def _run(self) -> None:
         while not self._ended.wait(_PERIOD_S):
             try:
-                for pid in stuck_workers(self._configuration.node_id, self._configuration.redis_url):
-                    self._stuck.put(pid)
+                self._judge(stuck_workers(self._configuration.node_id, self._configuration.redis_url))
             except (Error, redis.RedisError) as error:
                 logger.warning("The workers cannot be watched at the moment: %s", error)
             finally:
                 connection.close()
+
+    def _judge(self, suspects: Iterable[int]) -> None:
+        """Report the workers that seem stuck again and again.
+
+        A row is up to a heartbeat old: a worker that has just begun still seems idle beside a full queue.
+        """
+        self._suspected = Counter({pid: self._suspected[pid] + 1 for pid in suspects})
+        for pid, times in self._suspected.items():
+            if times >= _CHECKS:
+                self._stuck.put(pid)
 
 
 def stuck_workers(node_id: str, redis_url: str) -> list[int]:

@@ -1,9 +1,11 @@
 """The web server granian, in several processes that share a port and drain before they stop."""
 
+import gc
 import multiprocessing
 import os
 import signal
 import threading
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from granian.constants import HTTPModes, Interfaces, Loops
@@ -74,7 +76,13 @@ class WebServer(Server):
 
 
 def serve(*, host: str, port: int, workers: int, drain_s: float) -> None:
-    """Serve until SIGINT or SIGTERM; SIGTERM drains for `drain_s` seconds first, while it is not ready."""
-    # A forked child would inherit locks held by threads that it doesn't have.
-    multiprocessing.set_start_method("spawn", force=True)
+    """Serve until SIGINT or SIGTERM; SIGTERM drains for `drain_s` seconds first, while it is not ready.
+
+    The workers are forked, and share the memory of what is imported here. The only thread that runs meanwhile
+    is that of the heartbeat, which guards forks.
+    """
+    import_module("kebab.urls")
+    gc.collect()
+    gc.freeze()
+    multiprocessing.set_start_method("fork", force=True)
     WebServer(host=host, port=port, workers=workers, drain_s=drain_s).serve()

@@ -30,7 +30,9 @@ class Command(KebabCommand):
         """Serve until SIGINT or SIGTERM; SIGTERM lets it drain first."""
         set_role("web")
         address = check_port(options["host"], options["port"])
-        with Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS):
+        heartbeat = Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS)
+        heartbeat.guard_forks()
+        with heartbeat:
             serve(
                 host=address,
                 port=options["port"],
