@@ -46,6 +46,8 @@ class Extension:
     checks: "Sequence[DoctorCheck]" = ()
     #: Idempotent steps of `kebab init` and of each start, after the migrations, by name.
     init_steps: Sequence[tuple[str, Callable[[], None]]] = ()
+    #: Steps like these that need no database, and run beside the migrations.
+    early_init_steps: Sequence[tuple[str, Callable[[], None]]] = ()
     #: Sections of `kebab status`, by name, such as the lag of the mirrors.
     status_sections: Sequence[tuple[str, Callable[[], Sequence[Row]]]] = ()
     #: Collectors of metrics, by name.

@@ -67,8 +67,8 @@ EXTENSION = Extension(
         DoctorCheck(name="reranker", check=rerank_checks.check_reranker),
         DoctorCheck(name="answers", check=lazy("search.answers.model.checks.check_model")),
     ),
+    early_init_steps=(("embedding model", embedder_checks.prepare_models),),
     init_steps=(
-        ("embedding model", embedder_checks.prepare_models),
         ("reranker", rerank_checks.refuse_wrong_settings),
         ("answers", lazy("search.answers.model.checks.refuse_wrong_settings")),
     ),

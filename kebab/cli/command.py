@@ -1,6 +1,7 @@
 """The base class of all commands: `kebab COMMAND` runs Django's management command of that name."""
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -116,6 +117,8 @@ class KebabCommand(BaseCommand):
             raise SystemExit(code)
 
     def _run_to_exit_code(self, options: dict[str, Any]) -> int:
+        gc.freeze()
+        gc.enable()  # which the entry point has put off
         try:
             refuse_invalid_utf8(options)
             with self._borrow_stack(), run_callbacks_at_end(), ExitStack() as self._contexts:

@@ -47,7 +47,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
 
 
 class DocumentInspectionView(WorkspaceView):
-    """What the indexes hold of a document."""
+    """The state of a document in each index."""
 
     required: ClassVar = {"GET": READ}
     queries: ClassVar = {"GET": PageQuery}

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from django.core.management import call_command
 
+from ingest.models import Job
 from kebab.people.models import Role
-from search.models import SourceVersion
 from tests.api.refusals import refusal_of
 from tests.support.actors import member_client
 from tests.support.api import address, folder
@@ -65,15 +65,16 @@ def test_operation_without_a_body_refuses_fields(workspace, subtests):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sync_takes_no_body(client, workspace, settings, tmp_path):
+def test_sync_takes_a_version_or_no_body(client, workspace, settings, tmp_path):
     config = {"path": str(folder(settings, tmp_path, a_md="apple"))}
     fields = {"key": "notes", "kind": "folder", "config": config}
     source = client.post(address(workspace, "/sources"), fields, format="json").json()
     path = address(workspace, f"/sources/{source['id']}/sync")
 
-    named = client.post(path, {"version": "v1"}, format="json")
-    assert refusal_of(named) == (400, "unknown_field", "version")
-    assert not SourceVersion.objects.in_workspace(workspace).filter(tag="v1").exists()
+    unknown = client.post(path, {"tag": "v1"}, format="json")
+    assert refusal_of(unknown) == (400, "unknown_field", "tag")
+    named = client.post(path, {"version": "v1", "embed": False}, format="json").json()["job"]
+    assert Job.objects.get(pk=named["id"]).payload == {"version": "v1", "embed": False}
     for body in (b"[]", b"null", b'{"version"', b"1"):
         assert client.post(path, body, content_type="application/json").status_code == 400
     for body, kind in ((b"", "json"), (b"", "x-www-form-urlencoded"), (b"{}", "json")):

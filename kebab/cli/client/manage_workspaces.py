@@ -105,7 +105,7 @@ def _set(workspace: WorkspaceApi, options: dict[str, Any], terminal: Terminal) -
 
 
 def _set_by_job(workspace: WorkspaceApi, body: Mapping[str, Any], terminal: Terminal) -> Any:
-    """Have a job try the settings on the golden queries, and return the workspace, which has them."""
+    """Try the settings on the golden queries in a job, and return the workspace, which has them."""
     job = follow(workspace, workspace.post("/eval/gate", {**body, "switch": True})["job"], terminal, "Trying")
     if job["state"] != "succeeded":
         raise CliError(job["error"] or "The job was cancelled.", code="quality_gate")

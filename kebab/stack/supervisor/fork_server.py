@@ -20,20 +20,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from setproctitle import setproctitle
+
 from kebab.runtime.lifeline import die_with_parent
 
 logger = logging.getLogger(__name__)
 
 _REPLY_LIMIT_S: Final = 10.0
 _MESSAGE_BYTES: Final = 65_536
-#: What several of the stack's processes import.
-MODULES: Final = ("kebab.urls", "kebab.asgi", "kebab.celery", "numpy", "celery.bin.celery", "granian.server")
 
 
 def preload() -> None:
     """Import what the forked processes use."""
-    for name in MODULES:
-        import_module(name)
+    import_module("kebab.urls")
+    import_module("kebab.asgi")
+    import_module("celery.bin.celery")
+    import_module("granian.server")
     from kebab.celery import app
 
     app.loader.import_default_modules()
@@ -141,6 +143,7 @@ def _serve_and_exit(ours: socket.socket, parent_pid: int) -> NoReturn:
         die_with_parent(signal.SIGKILL, parent_pid=parent_pid)
         os.setsid()
         kept = ours.fileno()
+        setproctitle("kebab fork server")
         # Locks of the data directory among them: they are the supervisor's alone.
         os.closerange(3, kept)
         os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
@@ -232,6 +235,7 @@ def _run_command(ours: socket.socket, request: Mapping[str, Any]) -> int:
     from kebab.cli.dispatch import run
 
     sys.argv = ["kebab", *request["arguments"]]
+    setproctitle(" ".join(sys.argv))
     run(sys.argv)
     return 0
 

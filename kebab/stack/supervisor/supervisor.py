@@ -1,6 +1,7 @@
 """The supervisor, which starts the processes of a stack in order, restarts them, and stops them in order."""
 
 import contextlib
+import gc
 import logging
 import sys
 import threading
@@ -26,8 +27,8 @@ from kebab.stack.supervisor.watchdog import Watchdog
 
 logger = logging.getLogger(__name__)
 
-#: What the process `upkeep` does, under whose names it is found, too.
-UPKEEP = ("mirror", "beat", "watch")
+# A process of several parts is in the state under their names.
+_PARTS = {"upkeep": ("mirror", "beat", "watch")}
 _TICK_S = 0.1
 _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
@@ -124,6 +125,7 @@ class Supervisor:
         if self._roles is not Roles.ALL or sys.platform != "linux":
             yield
             return
+        gc.disable()
         imports = threading.Thread(target=preload, name="preload")
         imports.start()
         try:
@@ -132,6 +134,7 @@ class Supervisor:
             imports.join()
         close_connections()
         self._fork_server = ForkServer()
+        gc.enable()
 
     def _child(self, plan: ChildPlan) -> Child | ForkedChild:
         return Child(plan) if self._fork_server is None else ForkedChild(plan, self._fork_server)
@@ -282,9 +285,8 @@ class Supervisor:
             pid = supervised.member.pid
             mark = None if pid is None else ProcessIdentity.of(pid)
             if mark is not None:
-                named.append(NamedProcess(name=supervised.member.name, mark=mark))
-                parts = UPKEEP if supervised.member.name == "upkeep" else ()
-                named += [NamedProcess(name=name, mark=mark) for name in parts]
+                name = supervised.member.name
+                named += [NamedProcess(name=each, mark=mark) for each in _PARTS.get(name, (name,))]
         return named
 
 

@@ -44,6 +44,7 @@ class WebServer(Server):
             address=host,
             port=port,
             workers=workers,
+            process_name="kebab web",
             loop=Loops.uvloop,
             respawn_failed_workers=True,
             workers_kill_timeout=_GRACE_S,

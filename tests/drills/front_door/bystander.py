@@ -96,7 +96,7 @@ class WebProcesses:
 
 
 def _serves(process: psutil.Process) -> bool:
-    return any("spawn_main" in part for part in process.cmdline())
+    return "kebab web worker" in " ".join(process.cmdline())
 
 
 def is_open(client: socket.socket) -> bool:

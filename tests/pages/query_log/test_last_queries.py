@@ -10,12 +10,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from kebab.cli import command
+from kebab.cli.in_process import connect_in_process
 from kebab.people.models import Workspace
 from kebab.people.tokens import mint_token
+from kebab.stack.servers import borrowed_servers
 from search.models import AskedQuery
 from tests.api.mcp.clients import MANAGE, PATIENCE_S, environment, raw_line
-from tests.cli.commands import run
 from tests.support.corpus import make_workspace
 from tests.support.stack import eventually, free_port
 
@@ -91,7 +91,9 @@ def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched_wor
         yield
         kept.extend(AskedQuery.objects.values_list("text", flat=True))
 
-    monkeypatch.setattr(command, "borrow_stack", read_queries_first)
-    run("search", "Apple", "--mode", "lexical", "--workspace", searched_workspace.slug)
+    monkeypatch.setattr(borrowed_servers, "borrow_stack", read_queries_first)
+    with connect_in_process("servers") as connection:
+        asked = {"q": "Apple", "mode": "lexical"}
+        connection.post(f"/workspaces/{searched_workspace.slug}/search", asked)
 
     assert kept == ["Apple"]

@@ -39,6 +39,7 @@ OPEN = {
 
 
 def _people() -> Iterator[Call]:
+    yield Call(route="api-status", shown=NONE, controlled=NONE)
     yield Call(route="api-workspaces", shown=ONLY_THEIRS)
     yield Call(route="api-workspaces", query="limit=1", shown=ONLY_THEIRS)
     yield Call(route="api-workspaces", method="post", body={"slug": "brand-new"}, shown=NONE)
@@ -192,6 +193,7 @@ def _documents() -> Iterator[Call]:
     yield Call(route="api-document-content")
     yield Call(route="api-document-chunks")
     yield Call(route="api-document-chunks", query="limit=1")
+    yield Call(route="api-document-inspection")
     yield Call(route="api-chunk", query="context=1")
 
 

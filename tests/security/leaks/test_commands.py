@@ -9,7 +9,7 @@ from django.db import transaction
 
 from kebab.cli.client.arguments import make_parser
 from kebab.cli.client.listing import SCOPED_KINDS
-from kebab.cli.main import CLIENT_MODULES, client_module
+from kebab.cli.main import CLIENT_COMMANDS, client_module
 from tests.cli.commands import run
 from tests.security.leaks.answers import leaks_in
 
@@ -154,7 +154,7 @@ def _command_names():
         yield from _words_of(
             load_command_class(get_commands()[name], name).create_parser("kebab", name), name
         )
-    for name in sorted(CLIENT_MODULES):
+    for name in sorted(CLIENT_COMMANDS):
         yield from _words_of(make_parser(name, name, client_module(name), (), io.StringIO()), name)
 
 

@@ -1,6 +1,7 @@
 """`kebab init`: the preparation of everything that has to exist before the stack runs."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
@@ -57,6 +58,11 @@ class Command(KebabCommand):
             self.print_json({"schema_version": "init.v1", "data_dir": str(configuration.directory.path)})
         return None
 
+    def _run_steps(self, kind: str) -> None:
+        for name, step in contributions(kind):
+            self.remarks.print(f"Preparing {name} ...")
+            step()
+
     def _prepare_on_running_servers(self, **options: Any) -> Exit:
         """Prepare, and report a lost server to the supervisor by the exit status, so that it retries."""
         try:
@@ -76,9 +82,11 @@ class Command(KebabCommand):
             # waits for every snapshot to end.
             while lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone() != (True,):
                 time.sleep(_RETRY_S)
-            call_command("migrate", interactive=False, verbosity=0 if self.as_json else 1, stdout=self.stderr)
-            for name, step in contributions("init_steps"):
-                self.remarks.print(f"Preparing {name} ...")
-                step()
+            with ThreadPoolExecutor(1) as beside:
+                early = beside.submit(self._run_steps, "early_init_steps")
+                verbosity = 0 if self.as_json else 1
+                call_command("migrate", interactive=False, verbosity=verbosity, stdout=self.stderr)
+                early.result()
+            self._run_steps("init_steps")
             if adopt_blobs:
                 check_blob_store(adopt=True)

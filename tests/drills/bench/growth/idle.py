@@ -63,8 +63,9 @@ def _cpu_s(state: StackState) -> dict[int, tuple[str, float]]:
 
 def _role(process: psutil.Process) -> str:
     """Return the command of a process of ours, the program of another."""
-    words = process.cmdline()
-    place = next((place for place, word in enumerate(words) if word.endswith("manage.py")), None)
+    words = " ".join(process.cmdline()).split()
+    ours = ("manage.py", "kebab")
+    place = next((place for place, word in enumerate(words) if word.endswith(ours)), None)
     if place is not None and place + 1 < len(words):
         return words[place + 1]
     return process.name()

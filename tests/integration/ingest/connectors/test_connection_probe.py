@@ -6,10 +6,12 @@ from ingest.connectors.git.local_copy import workspaces_with_repositories
 from ingest.errors import AddressNotAllowed, ConnectionFailed, FolderNotAllowed
 from ingest.services import connection_probe
 from kebab.http.api.errors import RateLimited
-from kebab.people.access.caller import operator_access
+from kebab.people.access.caller import Caller, caller_access
+from kebab.people.models import Role
 from search.models import Source
 from tests.integration.ingest.connectors.git.git_host import git_host
 from tests.integration.ingest.connectors.web.site import Page, html, redirect, serving
+from tests.support.actors import make_member
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("reachable_sites")
 def probe(workspace, monkeypatch):
     """Return a function that probes a source and returns what was found."""
     monkeypatch.setattr(connection_probe, "_LIMIT", "1000/minute")
-    access = operator_access(workspace, f"operator:{workspace.pk}")
+    access = caller_access(Caller(user=make_member(workspace, Role.OWNER)), workspace.slug)
     return lambda kind, **config: connection_probe.probe_connection(access, kind, config)
 
 

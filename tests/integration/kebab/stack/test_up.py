@@ -21,11 +21,11 @@ _NAMES = ["postgres", "redis", "web", "worker", "embedder", "mirror", "beat", "w
 
 
 def commands(pid: int) -> set[str]:
-    """Return the commands that the children of a process run."""
+    """Return the commands that the processes below one run."""
     found: set[str] = set()
-    for child in psutil.Process(pid).children():
+    for child in psutil.Process(pid).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends while it is looked at
-            found |= set(child.cmdline()[-1:])
+            found |= set(" ".join(child.cmdline()).split()[-1:])
     return found
 
 
@@ -80,8 +80,8 @@ def assert_all_come_back(verbs) -> None:
     before = verbs.pids()
     eventually(lambda: len(family(before["worker"])) > 1, "the worker has children")
     children = [*family(before["web"])[1:], *family(before["worker"])[1:]]
-    for name in _NAMES:
-        os.kill(before[name], signal.SIGKILL)
+    for pid in {before[name] for name in _NAMES}:
+        os.kill(pid, signal.SIGKILL)
     eventually(lambda: not any(map(is_running, children)), "the children have ended")
     for name in _NAMES:
         eventually(lambda name=name: verbs.pids().get(name, before[name]) != before[name], f"{name} is back")
@@ -94,7 +94,7 @@ def assert_state_waits_for_room(verbs, up) -> None:
     room = supervisor.rlimit(psutil.RLIMIT_FSIZE)
     supervisor.rlimit(psutil.RLIMIT_FSIZE, (0, room[1]))  # refuses every write to a file, as a full disk does
     os.kill(before, signal.SIGKILL)
-    eventually(lambda: "mirror" in commands(up.pid) and not is_running(before), "the process is back")
+    eventually(lambda: "upkeep" in commands(up.pid) and not is_running(before), "the process is back")
     assert verbs.state().processes and verbs.pids().get("mirror", before) == before
     supervisor.rlimit(psutil.RLIMIT_FSIZE, room)
     eventually(lambda: verbs.pids().get("mirror", before) != before, "its state is written")
