@@ -16,9 +16,6 @@ class SearchConfig(AppConfig):
         """Hold the app's runtime, and register Django's system checks of the settings."""
         self.runtime = SearchRuntime()
         from kebab.extension import lazy
-        from search.embedders.checks import check_settings as check_embedder
-        from search.rerank.checks import check_settings as check_reranker
 
-        checks.register(check_reranker)
-        checks.register(check_embedder)
-        checks.register(lazy("search.answers.model.checks.check_settings"))
+        for part in ("rerank", "embedders", "answers.model"):
+            checks.register(lazy(f"search.{part}.checks.check_settings"))

@@ -11,14 +11,12 @@ from kebab.people.models import Role, TokenScope, Workspace
 from search.access.report import explain_access
 from search.access.restrictions import count_restricted
 from search.corpus.blobs import delete_all_blobs
-from search.embedders import checks as embedder_checks
 from search.engine.cursors import delete_lists
 from search.errors import CorpusError
 from search.mirror import checks, lag_metrics, local_mirrors
 from search.models import EmbeddingSpace
 from search.query_log.recorder import flush_query_log
 from search.query_log.storage import REVIEW
-from search.rerank import checks as rerank_checks
 from search.retrieval.errors import SearchError
 from search.settings.preferences import PREFERENCES
 from search.vectors.index import drop_index_concurrently
@@ -63,13 +61,13 @@ EXTENSION = Extension(
         ),
         DoctorCheck(name="statistics", check=lazy("search.corpus.table_statistics.check_statistics")),
         DoctorCheck(name="models", check=checks.check_models),
-        DoctorCheck(name="embedders", check=embedder_checks.check_embedders),
-        DoctorCheck(name="reranker", check=rerank_checks.check_reranker),
+        DoctorCheck(name="embedders", check=lazy("search.embedders.checks.check_embedders")),
+        DoctorCheck(name="reranker", check=lazy("search.rerank.checks.check_reranker")),
         DoctorCheck(name="answers", check=lazy("search.answers.model.checks.check_model")),
     ),
-    early_init_steps=(("embedding model", embedder_checks.prepare_models),),
+    early_init_steps=(("embedding model", lazy("search.embedders.checks.prepare_models")),),
     init_steps=(
-        ("reranker", rerank_checks.refuse_wrong_settings),
+        ("reranker", lazy("search.rerank.checks.refuse_wrong_settings")),
         ("answers", lazy("search.answers.model.checks.refuse_wrong_settings")),
     ),
     status_sections=(("mirrors", checks.mirror_rows),),

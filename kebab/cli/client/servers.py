@@ -3,6 +3,7 @@
 import getpass
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +15,14 @@ from kebab.cli.client.http_transport import HttpTransport
 from kebab.cli.errors import CliError
 from kebab.people.operator_token import issue_operator_token
 from kebab.stack.servers import secrets
-from kebab.stack.supervisor.state import running_state
+from kebab.stack.supervisor.state import StackState, running_state, stack_is_running
 
 #: What is started beside a command where no stack runs: the servers, or also the workers, or nothing.
 Needs = Literal["servers", "workers", "running"]
 
+# As long as a first start may take.
+_START_LIMIT_S = 120.0
+_POLL_S = 0.05
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
@@ -51,8 +55,8 @@ def find_connection() -> Connection | None:
         raise CliError(f"KEBAB_SERVER is {address[:200]}, but KEBAB_TOKEN is not set: run kebab login.")
     if address:
         return Connection(transport=HttpTransport(address), token=lambda: token)
-    state = running_state(data_directory())
-    if state is None or not state.url or not state.is_ready:
+    state = _await_stack()
+    if state is None:
         return None
     return Connection(
         transport=HttpTransport(state.url),
@@ -60,6 +64,25 @@ def find_connection() -> Connection | None:
         token=(lambda: token) if token else operator_token,
         is_local=not token,
     )
+
+
+def _await_stack() -> StackState | None:
+    """Return the state of the stack of this machine once it serves; None where none runs.
+
+    Raises CliError for one that takes too long to start.
+    """
+    directory = data_directory()
+    deadline = time.monotonic() + _START_LIMIT_S
+    while stack_is_running(directory):
+        state = running_state(directory)
+        if state is not None and not state.url:  # the servers of another command
+            return None
+        if state is not None and state.is_ready:
+            return state
+        if time.monotonic() > deadline:
+            raise CliError(f"The stack on {directory} has not come up; see its output.", code="stack_busy")
+        time.sleep(_POLL_S)
+    return None
 
 
 def data_directory() -> Path:

@@ -9,8 +9,7 @@ class HealthConfig(AppConfig):
 
     def ready(self) -> None:
         """Register Django's checks of a deployment."""
-        from kebab.http.rate_limits.checks import check_proxies
-        from kebab.tenancy.checks import check_roles
+        from kebab.extension import lazy
 
-        checks.register(check_roles, deploy=True)
-        checks.register(check_proxies, deploy=True)
+        checks.register(lazy("kebab.tenancy.checks.check_roles"), deploy=True)
+        checks.register(lazy("kebab.http.rate_limits.checks.check_proxies"), deploy=True)
