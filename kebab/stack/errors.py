@@ -45,6 +45,12 @@ class ServerUnreachable(StackError):
     code = "server_unreachable"
 
 
+class DatabaseUnsuitable(StackError):
+    """A database of the operator's lacks a version, an extension or a privilege."""
+
+    code = "database_unsuitable"
+
+
 class RestoreUnfinished(StackError):
     """A restore was killed: the data is incomplete."""
 

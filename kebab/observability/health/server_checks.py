@@ -26,12 +26,16 @@ from kebab.observability.health.versions import (
     postgres_version,
     sqlite_version,
 )
+from kebab.stack.servers.postgres_requirements import (
+    MIN_PGVECTOR,
+    MIN_POSTGRES,
+    PACKAGES,
+    pgvector_warning,
+)
 from kebab.stack.servers.redis_client import redis_client
 from kebab.tenancy.checks import WALLS, check_row_level_security
 from kebab.tenancy.owner_connection import owner_connection
 
-MIN_POSTGRES = (15,)
-MIN_PGVECTOR = (0, 8, 4)
 MIN_REDIS = (6, 2)
 # Indexes in creation are skipped; those of vectors have a check of their own.
 _INVALID_INDEXES = r"""
@@ -49,7 +53,7 @@ MIN_SQLITE = (3, 53, 2)
 def check_postgres(repair: bool = False) -> CheckResult:
     """Check that Postgres answers and is new enough."""
     try:
-        return _compare("postgres", postgres_version(), MIN_POSTGRES)
+        return _compare("postgres", postgres_version(), (MIN_POSTGRES,))
     except DatabaseError as error:
         return failed_result(
             "postgres", f"can't be reached: {error}", "Run: kebab up, or check DATABASE_URL."
@@ -65,6 +69,12 @@ def check_pgvector(repair: bool = False) -> CheckResult:
     if version is None:
         remedy = "Run: kebab init; on a server of your own: CREATE EXTENSION vector"
         return failed_result("pgvector", "is not installed in the database", remedy)
+    if fault := pgvector_warning(version):
+        remedy = (
+            f"Install a newer one from {PACKAGES}, then run as a superuser: ALTER EXTENSION vector UPDATE"
+        )
+        if version >= MIN_PGVECTOR:
+            return warning_result("pgvector", f"is {format_version(version)}: {fault}", remedy)
     return _compare("pgvector", version, MIN_PGVECTOR)
 
 

@@ -15,6 +15,7 @@ from kebab.extension import contributions
 from kebab.http.api.outages import OUTAGES, outage_of
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.borrowed_servers import borrow_stack
+from kebab.stack.servers.postgres_requirements import check_requirements
 from kebab.stack.servers.reachability import connect
 from kebab.stack.storage.blob_mark import check_blob_store
 from kebab.stack.supervisor.state import stack_is_running
@@ -82,6 +83,7 @@ class Command(KebabCommand):
             # waits for every snapshot to end.
             while lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone() != (True,):
                 time.sleep(_RETRY_S)
+            check_requirements(lock)
             with ThreadPoolExecutor(1) as beside:
                 early = beside.submit(self._run_steps, "early_init_steps")
                 verbosity = 0 if self.as_json else 1

@@ -3,15 +3,22 @@
 import signal
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand
+from kebab.database.connections import close_connections
+from kebab.people.models import Membership, Role, Workspace
 from kebab.runtime.role import set_role
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.reachability import check_port
 from kebab.stack.storage.data_dir_lock import hold_for_stack
 from kebab.stack.supervisor.plan import Roles
 from kebab.stack.supervisor.supervisor import StopRequest, Supervisor
+from kebab.tenancy.current_workspace import acting_everywhere
+
+# How many workspaces without an owner are named.
+_NAMED = 5
 
 
 class Command(KebabCommand):
@@ -38,7 +45,23 @@ class Command(KebabCommand):
             check_port(configuration.host, configuration.port)
             self.remarks.print(f"Starting the stack on {configuration.directory.path} ...")
             Supervisor(configuration, Roles.ALL, announce=self.remarks.print).run(
-                stop,
-                on_ready=lambda: self.remarks.print(f"Kebab serves at {configuration.url} (Ctrl-C stops it)"),
+                stop, on_ready=lambda: self._print_ready(configuration)
             )
         self.remarks.print("The stack has stopped.")
+
+    def _print_ready(self, configuration: StackConfiguration) -> None:
+        """Print the address, and what an operator should mend."""
+        if not settings.KEBAB_ENCRYPTION_KEYS:
+            self.remarks.print(
+                "KEBAB_ENCRYPTION_KEYS is not set: no source can have credentials. See docs/configuration.md"
+            )
+        with acting_everywhere():
+            owned = Membership.objects.filter(role=Role.OWNER).values("workspace")
+            slugs = list(Workspace.objects.exclude(pk__in=owned).values_list("slug", flat=True)[:_NAMED])
+        if slugs:
+            self.remarks.print(
+                f"Nobody owns: {', '.join(slugs)}. Add an owner: kebab member add EMAIL --role owner"
+                f" --workspace {slugs[0]}"
+            )
+        close_connections()
+        self.remarks.print(f"Kebab serves at {configuration.url} (Ctrl-C stops it)")

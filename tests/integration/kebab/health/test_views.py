@@ -83,7 +83,7 @@ def test_version_names_the_versions_of_all_parts(client, db):
     body = client.get("/version").json()
     assert set(body) == {"version", "python", "sqlite", "postgres", "pgvector"}
     assert versions.parse_version(body["sqlite"]) >= server_checks.MIN_SQLITE
-    assert versions.parse_version(body["postgres"]) >= server_checks.MIN_POSTGRES
+    assert versions.parse_version(body["postgres"]) >= (server_checks.MIN_POSTGRES,)
     for text, version in [("0.8.5", (0, 8, 5)), ("18.1 (Debian 18.1-1)", (18, 1)), ("devel", ())]:
         assert versions.parse_version(text) == version
 

@@ -10,11 +10,12 @@ import dj_database_url
 import psycopg
 import pytest
 
-from kebab.stack.errors import PathRefused, ServerFailed
+from kebab.stack.errors import DatabaseUnsuitable, PathRefused, ServerFailed
 from kebab.stack.paths import DataDirectory
-from kebab.stack.servers.addresses import database_url
+from kebab.stack.servers.addresses import DATABASE_OWNER, database_url
 from kebab.stack.servers.os_user import database_account
 from kebab.stack.servers.postgres import EmbeddedPostgres
+from kebab.stack.servers.postgres_requirements import check_requirements, pgvector_warning
 from tests.integration.kebab.stack.conftest import is_running
 from tests.integration.kebab.stack.databases import ask, do, needs_root
 
@@ -117,3 +118,48 @@ def test_missing_user_and_database_of_another_user_are_refused(template, data_di
     shutil.copytree(template / "postgres", data_dir / "postgres")
     with pytest.raises(PathRefused, match=r"\b0\b.*\b65534\b"):
         EmbeddedPostgres(data_dir, user="nobody").start()
+
+
+class TestRequirements:
+    """Checks of a database before its first migration."""
+
+    @pytest.fixture
+    def database(self, cluster_dir):
+        """Yield the superuser's connection to a new database, beside a role `plain` without rights."""
+        with EmbeddedPostgres(cluster_dir):
+            for statement in (
+                "CREATE ROLE plain LOGIN",
+                "CREATE DATABASE team",
+                "REVOKE ALL ON DATABASE team FROM public",
+                "GRANT CONNECT ON DATABASE team TO plain",
+            ):
+                self.run(cluster_dir, statement)
+            url = database_url(cluster_dir, role=DATABASE_OWNER)
+            with closing(psycopg.connect(url, dbname="team", autocommit=True)) as connection:
+                yield connection
+
+    def run(self, data_dir, statement):
+        url = database_url(data_dir, role=DATABASE_OWNER)
+        with closing(psycopg.connect(url, autocommit=True)) as connection:
+            connection.execute(statement)
+
+    def test_missing_rights_are_told_with_the_command(self, database):
+        check_requirements(database)
+        database.execute("SET ROLE plain")
+        with pytest.raises(DatabaseUnsuitable, match="CREATE EXTENSION vector"):
+            check_requirements(database)
+        database.execute("RESET ROLE")
+        database.execute("CREATE EXTENSION vector")
+        database.execute("SET ROLE plain")
+        with pytest.raises(DatabaseUnsuitable, match='ALTER DATABASE "team" OWNER TO "plain"'):
+            check_requirements(database)
+        database.execute("RESET ROLE")
+        database.execute("ALTER DATABASE team OWNER TO plain")
+        database.execute("SET ROLE plain")
+        check_requirements(database)
+
+
+def test_old_versions_of_pgvector_are_told_with_what_is_lost():
+    assert pgvector_warning((0, 8, 4)) == ""
+    assert "CVE" not in pgvector_warning((0, 8, 2))
+    assert "CVE-2026-3172" in pgvector_warning((0, 8, 1))
