@@ -31,6 +31,7 @@ from kebab.environment import (
     whole_number,
 )
 from kebab.http.api import framework_settings
+from kebab.locations import data_directory
 from kebab.observability.log_config import logging_settings
 from kebab.stack.paths import DataDirectory
 from kebab.stack.servers import addresses, secrets
@@ -44,7 +45,7 @@ DEBUG = flag("KEBAB_DEBUG", False)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # --- Folders and addresses --------------------------------------------------------------------------------
-KEBAB_DATA_DIR = folder("KEBAB_DATA_DIR") or (BASE_DIR / ".kebab").resolve()
+KEBAB_DATA_DIR = folder("KEBAB_DATA_DIR") or data_directory()
 KEBAB_RUNTIME_DIR = text("KEBAB_RUNTIME_DIR")
 KEBAB_MIRROR_DIR = Path(text("KEBAB_MIRROR_DIR") or DataDirectory(KEBAB_DATA_DIR).mirrors)
 # The folder of metrics of this node's processes; containers of one node share it.

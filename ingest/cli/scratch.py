@@ -9,6 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingest.cli.demo.corpus import write_corpus
+from kebab.locations import DOCS
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access, command_line_caller
@@ -39,5 +40,5 @@ def scratch_folder() -> Iterator[Path]:
 def demo_folder() -> Path:
     """Write the documents of the demonstration, and return their folder."""
     folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
-    write_corpus(folder, settings.BASE_DIR)
+    write_corpus(folder, DOCS.parent)
     return folder

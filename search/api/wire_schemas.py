@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
+from kebab.locations import DOCS
 
 _SUFFIX = ".json"
 
@@ -41,5 +41,4 @@ def _inline_references(part: Any) -> Any:
 
 
 def _folder() -> Path:
-    folder: Path = settings.BASE_DIR / "docs" / "wire-schema" / "v1"
-    return folder
+    return DOCS / "wire-schema" / "v1"

@@ -17,6 +17,7 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.main import run as run_command
 from kebab.cli.progress_bars import bar
+from kebab.locations import DOCS
 from kebab.people.models import Workspace
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import DataDirectory
@@ -63,7 +64,7 @@ class Command(KebabCommand):
     def _ingest(self, workspace: Workspace) -> None:
         started = time.monotonic()
         folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
-        write_corpus(folder, settings.BASE_DIR)
+        write_corpus(folder, DOCS.parent)
         requested = sync_folder(workspace, folder, "demo", trust=Trust.PRIMARY)
         job = follow(requested, self.remarks, "Ingesting")
         if job.state != JobState.SUCCEEDED:

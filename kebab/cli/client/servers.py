@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.http_transport import HttpTransport
 from kebab.cli.errors import CliError
+from kebab.locations import data_directory
 from kebab.people.operator_token import issue_operator_token
 from kebab.stack.servers import secrets
 from kebab.stack.supervisor.state import StackState, running_state, stack_is_running
@@ -23,7 +24,6 @@ Needs = Literal["servers", "workers", "running"]
 # As long as a first start may take.
 _START_LIMIT_S = 120.0
 _POLL_S = 0.05
-_CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 @contextmanager
@@ -83,12 +83,6 @@ def _await_stack() -> StackState | None:
             raise CliError(f"The stack on {directory} has not come up; see its output.", code="stack_busy")
         time.sleep(_POLL_S)
     return None
-
-
-def data_directory() -> Path:
-    """Return the data directory of this machine's stack, as the settings do."""
-    named = os.environ.get("KEBAB_DATA_DIR", "").strip()
-    return (Path(named).expanduser() if named else _CHECKOUT / ".kebab").resolve()
 
 
 def operator_token() -> str:

@@ -5,9 +5,10 @@ from typing import Any
 
 from kebab.cli.client.arguments import Parser
 from kebab.cli.client.connection import ApiProblem, Connection
-from kebab.cli.client.servers import Needs, data_directory
+from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.errors import Exit
+from kebab.locations import data_directory
 
 NEEDS: Needs = "running"
 EXAMPLES = ("kebab status", "kebab status --json")
