@@ -25,7 +25,7 @@ DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test test-slow test-browser test-timing test-all check messages pins bench drill fuzz screenshots clean
+.PHONY: help demo up test test-slow test-browser test-timing test-all check build messages pins bench drill fuzz screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,11 @@ check: $(TESTS_INSTALLED) ## format, lint, types, imports, pins, migrations, dep
 	$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	$(BIN)/python deploy/audit.py requirements.txt tests/requirements.txt
+
+build: $(INSTALLED) ## build the wheel in dist/, and check it in an empty environment (ARGS=python3.12: another interpreter)
+	rm -rf dist
+	$(PIP) wheel --no-deps --wheel-dir dist .
+	$(BIN)/python deploy/check_wheel.py dist/*.whl $(ARGS)
 
 messages: $(TESTS_INSTALLED) ## write the messages of pages into the catalogues of translations, and list what is not translated
 	$(BIN)/python -m tests.messages
