@@ -48,6 +48,8 @@ class Extension:
     init_steps: Sequence[tuple[str, Callable[[], None]]] = ()
     #: Steps like these that need no database, and run beside the migrations.
     early_init_steps: Sequence[tuple[str, Callable[[], None]]] = ()
+    #: Return a sentence that `kebab up` says once it serves; '' for none.
+    start_remarks: Sequence[Callable[[], str]] = ()
     #: Sections of `kebab status`, by name, such as the lag of the mirrors.
     status_sections: Sequence[tuple[str, Callable[[], Sequence[Row]]]] = ()
     #: Collectors of metrics, by name.

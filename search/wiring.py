@@ -65,6 +65,7 @@ EXTENSION = Extension(
         DoctorCheck(name="reranker", check=lazy("search.rerank.checks.check_reranker")),
         DoctorCheck(name="answers", check=lazy("search.answers.model.checks.check_model")),
     ),
+    start_remarks=(lazy("search.embedders.checks.remark_on_model"),),
     early_init_steps=(("embedding model", lazy("search.embedders.checks.prepare_models")),),
     init_steps=(
         ("reranker", lazy("search.rerank.checks.refuse_wrong_settings")),

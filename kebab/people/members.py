@@ -10,6 +10,9 @@ from kebab.people import audit
 from kebab.people.access.caller import Access, with_group_ids
 from kebab.people.models import Membership, Role, User, Workspace
 
+# How many workspaces without an owner are named.
+_NAMED = 5
+
 
 def members_of(workspace: Workspace) -> "QuerySet[Membership]":
     """Return the memberships of a workspace, each with its user and `group_ids`."""
@@ -117,3 +120,13 @@ def _check_not_last_owner(access: Access, membership: Membership) -> None:
             "This is the only owner; make somebody else an owner first, or delete the workspace.",
             code="last_owner",
         )
+
+
+def remark_on_owners() -> str:
+    """Return which workspaces nobody owns, and the remedy; '' if each has an owner."""
+    owned = Membership.objects.filter(role=Role.OWNER).values("workspace")
+    slugs = list(Workspace.objects.exclude(pk__in=owned).values_list("slug", flat=True)[:_NAMED])
+    if not slugs:
+        return ""
+    add = f"kebab member add EMAIL --role owner --workspace {slugs[0]}"
+    return f"Nobody owns: {', '.join(slugs)}. Add an owner: {add}"

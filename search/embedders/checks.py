@@ -10,7 +10,8 @@ from django.core import checks
 from kebab.observability.health.checks import CheckResult, CheckStatus
 from search.embedders.base import Embedder
 from search.embedders.configured import allowed_embedders, get_embedder
-from search.embedders.spec import NONE, OPENAI
+from search.embedders.minilm import weights
+from search.embedders.spec import DEFAULT, NONE, OPENAI
 from search.retrieval.errors import EmbedderUnavailable
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,8 @@ def check_settings(**_: Any) -> list[checks.CheckMessage]:
 def prepare_models() -> None:
     """Build or fetch the operator's model before the stack serves. Raises EmbedderUnavailable.
 
-    An endpoint that does not answer is only logged: it may answer later, and lexical search works meanwhile.
+    An endpoint that does not answer, and the default model if it isn't installed, are only logged: they may
+    come later, and lexical search works meanwhile.
     """
     name = next(iter(allowed_embedders()))
     embedder = get_embedder(name)
@@ -40,9 +42,16 @@ def prepare_models() -> None:
     try:
         embedder.embed_query("ready")
     except EmbedderUnavailable as error:
-        if not name.startswith(f"{OPENAI}:"):
+        if not name.startswith(f"{OPENAI}:") and not remark_on_model():
             raise
         logger.warning("%s", error)
+
+
+def remark_on_model() -> str:
+    """Return what a start without the default model means; '' if it is installed, or another is used."""
+    if next(iter(allowed_embedders())) != DEFAULT or weights.is_installed():
+        return ""
+    return f"Without the model {weights.MODEL} searches go by words alone. Install it: {weights.REMEDY}"
 
 
 def check_embedders(repair: bool) -> Iterator[CheckResult]:

