@@ -8,6 +8,8 @@ from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
 
+from kebab.cli.catalogue import COMMANDS
+
 
 class KebabManagementUtility(ManagementUtility):
     """Django's utility, but unknown commands raise CliError; Django would exit with code 1."""
@@ -17,7 +19,7 @@ class KebabManagementUtility(ManagementUtility):
         known = get_commands()
         if subcommand not in known:
             _ = settings.INSTALLED_APPS  # invalid settings hide the commands; this raises their error instead
-            _raise_unknown(subcommand, list(known))
+            _raise_unknown(subcommand)
         return super().fetch_command(subcommand)
 
 
@@ -31,9 +33,9 @@ def run(argv: list[str]) -> None:
         sys.exit(report_any(error, sys.stderr, as_json="--json" in argv))
 
 
-def _raise_unknown(name: str, known: list[str]) -> NoReturn:
+def _raise_unknown(name: str) -> NoReturn:
     from kebab.cli.errors import CliError  # as above
 
-    alike = get_close_matches(name, known, n=1)
+    alike = get_close_matches(name, COMMANDS, n=1)
     meant = f" Did you mean {alike[0]}?" if alike else ""
-    raise CliError(f"There is no verb {name[:100]!r}.{meant} kebab help lists them.")
+    raise CliError(f"There is no command {name[:100]!r}.{meant} kebab help lists them.")

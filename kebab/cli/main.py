@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import TextIO
@@ -149,23 +148,9 @@ def client_module(name: str) -> ModuleType | None:
 
 
 def _run_django_command(arguments: list[str]) -> int:
-    if arguments[0] not in COMMANDS and not arguments[0].isidentifier():
-        return _refuse_unknown(arguments[0])
     # Nothing of what is imported is garbage; looking for it takes a third of the time of the start.
     gc.disable()
     from kebab.cli.dispatch import run as run_command
 
     run_command(["kebab", *arguments])
     return Exit.DONE
-
-
-def _refuse_unknown(name: str) -> int:
-    alike = get_close_matches(name, COMMANDS, n=1)
-    meant = f" Did you mean {alike[0]}?" if alike else ""
-    write_error(
-        "invalid_arguments",
-        f"There is no command {name[:100]!r}.{meant} kebab help lists them.",
-        sys.stderr,
-        as_json=False,
-    )
-    return Exit.ERROR

@@ -164,7 +164,9 @@ def test_hundred_pipelined_requests_are_answered_in_order(target):
         client.sendall(b"".join(target.request(path, f"X-Request-ID: r{n}") for n, path in enumerate(paths)))
         received = b""
         while received.count(b"x-request-id: r") < 100:
-            received += client.recv(1_000_000)
+            piece = client.recv(1_000_000)
+            assert piece, received[-500:]
+            received += piece
     ids = [
         int(line.split(b"r")[-1]) for line in received.split(b"\r\n") if line.startswith(b"x-request-id: r")
     ]

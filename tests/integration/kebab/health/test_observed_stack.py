@@ -111,7 +111,7 @@ def _missing(observed):
 
 
 def test_roles_of_all_processes_and_names_of_dashboard_and_rules_are_exposed(observed_stack):
-    roles = {"web", "worker", "embedder", "mirror", "beat", "watch", "supervisor", "postgres", "redis"}
+    roles = {"web", "worker", "embedder", "upkeep", "supervisor", "postgres", "redis"}
     folder = ROOT / "deploy" / "observability"
     queries = "".join((folder / name).read_text() for name in ("grafana-dashboard.json", "alerts.yaml"))
     named = set(re.findall(r"\b(?:kebab|process)_[a-z_]+", queries))
@@ -209,7 +209,7 @@ def test_lines_of_the_worker_hold_the_request_id(observed_stack):
 
 
 def test_every_log_line_is_json_without_text_of_documents(observed_stack):
-    for name in ("web", "worker", "embedder", "mirror", "beat", "watch"):
+    for name in ("web", "worker", "embedder", "upkeep"):
         lines = observed_stack.lines(name)
         assert all({"time", "level", "logger", "message", "role", "pid"} <= line.keys() for line in lines)
         output = str(lines)
