@@ -16,6 +16,7 @@ picture q s samp select small source span strike strong sub sup time tt u var wb
 """
 _BLOCKS, _INLINE = frozenset(_BLOCK_NAMES.split()), frozenset(_INLINE_NAMES.split())
 _UNREAD = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?</\1\s*>|<!--|<!doctype[^>]*>", re.DOTALL | re.I)
+# Not possessive: Python before 3.11.5 misreads possessive groups with lookaheads.
 _PREFORMATTED = re.compile(r"<pre\b[^<>]*>((?:[^<]|<(?!/?pre\b))*)</pre\s*>", re.I)
 _ANCHOR = re.compile(r"<a\b[^<>]*>((?:[^<]|<(?!/?a\b))*)</a\s*>", re.I)
 _ATTRIBUTES = r"""(?:[^<>"'{}]++|"[^"]*"|'[^']*'|\{(?:[^{}]++|\{[^{}]*\})*+\})*+"""

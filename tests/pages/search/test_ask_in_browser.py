@@ -37,6 +37,8 @@ def test_a_question_is_asked_and_answered_without_javascript(open_page, member, 
 
 def test_a_marker_opens_the_passage_beside_the_answer_by_keyboard(open_page, member, answer):
     page = open_page(member, viewport={"width": 1440, "height": 900})
+    requested = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto(f"/w/handbook/answers/{answer.pk}")
     marker = page.get_by_role("link", name="Source 1")
     marker.focus()
@@ -50,6 +52,7 @@ def test_a_marker_opens_the_passage_beside_the_answer_by_keyboard(open_page, mem
     page.keyboard.press("Escape")
     expect(opened).to_have_count(0)
     expect(marker).to_be_focused()
+    assert not [url for url in requested if "/citations/" in url]  # it was open already
 
 
 def test_the_passage_comes_below_the_answer_on_a_phone(open_page, member, answer):
@@ -83,6 +86,9 @@ def test_a_passage_that_comes_after_closing_stays_closed(open_page, member, answ
     page.unroute("**/citations/2")
     page.get_by_role("link", name="Source 2").click()
     expect(page.locator(".beside .opened")).to_have_attribute("data-n", "2")
+    expect(page.locator(".beside .opened").get_by_role("heading")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Source 2")).to_be_focused()
 
 
 def test_pages_of_asking_fit_the_screen(open_page, member, guide):
