@@ -120,10 +120,10 @@ def reciprocal_rank_fusion(
     """
     best = math.fsum(weights[name] / (k_rrf + 1) for name in ranks)
     size = len(next(iter(ranks.values()), ()))
-    # Sums in extended precision are the same in any order once they are rounded.
+    # Candidates with the same ranks in different lists tie: extended precision hides the order of their sums.
     total = np.zeros(size, np.longdouble)
-    for name, places in ranks.items():
-        total += np.where(places > 0, np.longdouble(weights[name]) / (k_rrf + places), 0)
+    for name in sorted(ranks):
+        total += np.where(ranks[name] > 0, np.longdouble(weights[name]) / (k_rrf + ranks[name]), 0)
     fused: np.ndarray = total.astype(np.float64) / (best or 1.0)
     return fused
 
