@@ -109,6 +109,8 @@ def _nearest_weights(cosines: np.ndarray) -> np.ndarray:
 
 
 RRF_K = 60
+# Equal scores have to tie, but their sums differ in the last bits.
+_DIGITS = 12
 
 
 def reciprocal_rank_fusion(
@@ -119,20 +121,16 @@ def reciprocal_rank_fusion(
     `ranks` are (m,) int64 by list, from 1, 0 for a candidate that is not in the list; `weights` are positive.
     """
     best = math.fsum(weights[name] / (k_rrf + 1) for name in ranks)
-    size = len(next(iter(ranks.values()), ()))
-    # Sums in extended precision are the same in any order once they are rounded.
-    total = np.zeros(size, np.longdouble)
-    for name, places in ranks.items():
-        total += np.where(places > 0, np.longdouble(weights[name]) / (k_rrf + places), 0)
-    fused: np.ndarray = total.astype(np.float64) / (best or 1.0)
+    total = np.zeros(len(next(iter(ranks.values()), ())))
+    for name in sorted(ranks):
+        total += np.where(ranks[name] > 0, weights[name] / (k_rrf + ranks[name]), 0.0)
+    fused: np.ndarray = np.minimum(1.0, np.round(total / (best or 1.0), _DIGITS))
     return fused
 
 
 #: Share of the vector leg; the lexical leg has the rest. The best of 0.6, 0.65, …, 0.85.
 VECTOR_SHARE: Final = 0.7
 _SPREAD = 3.0
-# Equal scores have to tie, but their sums differ in the last bits.
-_DIGITS = 12
 # Equal scores differ from their mean by rounding errors, which are no deviation.
 _ROUNDING = 1e-12
 

@@ -61,6 +61,8 @@ _SPELLINGS = (
 _SHORT = 3
 # What a character is decomposed to by `fold` in a text, and not as a single character.
 _DECOMPOSED = re.compile("[\u0e4d\u0ecd].*", re.DOTALL)
+# What such a character is in a text.
+_COMPOSED = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
 _SENTENCE_START = re.compile(rf"(?<=[.:!?{SEPARATOR}])\s+|(?<=[。！？])\s*|\n\s*")
 
 
@@ -239,6 +241,9 @@ class SnippetBuilder:
 def _needles(term: str) -> Iterator[str]:
     """Return what a folded word has that has `term`."""
     if is_unspaced(term[0]):
+        if term[0] in _COMPOSED:
+            yield from (term[0], _COMPOSED[term[0]])
+            return
         yield from {_DECOMPOSED.sub("", term), _DECOMPOSED.sub("", unicodedata.normalize("NFD", term))}
     elif len(term) <= _SHORT:
         yield term[:2]

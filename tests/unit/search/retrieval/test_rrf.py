@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search.retrieval.fusion.scores import reciprocal_rank_fusion
@@ -40,6 +40,8 @@ PLACES = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1)
 WEIGHTS = st.tuples(*[st.sampled_from([0.1, 0.7, 1.0, 3.0])] * 3)
 
 
+@example([(7, 9, 3)], (0.7, 0.7, 1.0), ["vector", "exact", "lexical"])
+@example([(1, 1, 1)], (0.1, 0.1, 0.1), ["vector", "exact", "lexical"])
 @given(PLACES, WEIGHTS, st.permutations(["lexical", "vector", "exact"]))
 def test_scores_are_in_range_whatever_the_order_of_the_legs(places, weights, order):
     names = ("lexical", "vector", "exact")

@@ -64,6 +64,8 @@ def test_window_begins_and_ends_at_words(text, query, max_chars, expected):
         ("署署指署", "署", ["署署", "署"]),
         ("ﾊﾞｽ", "ﾊﾞ", ["ﾊﾞ"]),
         ("ดื่มน้ำเย็น", "น้ำ", ["น้ำ"]),
+        ("น้ำ: ไทย", "\u0e33", ["\u0e33"]),
+        ("a: b", "\u0e33", []),
         ("STRASSE İstanbul straße", "straße", ["STRASSE", "straße"]),
         ("Le café crème", "cafe", ["café"]),
         ("Bjørn, Ægir and Þorsteinn", "bjorn aegir thorsteinn", ["Bjørn", "Ægir", "Þorsteinn"]),
