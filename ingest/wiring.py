@@ -62,6 +62,7 @@ EXTENSION = Extension(
     ),
     init_steps=(("credentials of sources", lazy("ingest.connectors.git.credentials.rotate_credentials")),),
     collectors=queue_metrics.COLLECTORS,
+    status_sections=(("embedding", lazy("ingest.progress.embedding_rows")),),
     deletion_hooks=(_delete_repositories,),
     document_drawers=(lazy("ingest.renditions.draw.draw_document"),),
     blob_names=(needed_blob_names,),

@@ -38,7 +38,7 @@ from search.evaluation.gate import ACTOR, Advance, GateVerdict, golden_topics, j
 from search.evaluation.judged import JudgedTopic
 from search.mirror import local_mirrors
 from search.models import Chunk, Document, EmbeddingSpace, SourceKind, SpaceState
-from search.vectors.backfill import chunks_without_vector, find_vectors_by_hash, store_vectors
+from search.vectors.backfill import batches_without_vector, find_vectors_by_hash, store_vectors
 from search.vectors.spaces import ensure_live_space, update_known_share
 
 #: Most documents of a copy, the judged ones included.
@@ -191,13 +191,12 @@ def _embed_copy(workspace: Workspace, copy: Workspace, advance: Advance) -> None
     with acting_in(copy.pk):
         space = ensure_live_space(copy, maker[1].space)
         update_known_share(space, maker[1].space)
-    after = uuid.UUID(int=0)
+    batches = batches_without_vector(space, size=_BATCH)
     while True:
         with acting_in(copy.pk):
-            chunks = chunks_without_vector(space, after=after, limit=_BATCH)
-        if not chunks:
+            chunks = next(batches, None)
+        if chunks is None:
             return
-        after = chunks[-1].chunk_id
         with acting_in(workspace.pk):
             known = find_vectors_by_hash(live, [chunk.embed_hash for chunk in chunks])
         vectors = {

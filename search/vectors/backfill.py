@@ -1,18 +1,60 @@
 """Backfill of missing vectors. Missing ones are found by a query, not by a queue that could be lost."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from django.db import models
 
 from search.corpus.bulk_insert import insert_rows
-from search.models import Chunk, ChunkVector, EmbeddingSpace
+from search.models import Bookmark, Chunk, ChunkVector, EmbeddingSpace
+
+# Documents that are ordered at a time; those that come meanwhile are looked for afterwards.
+_MAX_PLANNED = 2_000
 
 
-def chunks_without_vector(space: EmbeddingSpace, *, after: uuid.UUID, limit: int) -> list[Chunk]:
-    """Return up to `limit` chunks after the id `after`, in id order, that have no vector in `space`."""
-    return list(_missing_chunks(space).filter(chunk_id__gt=after).order_by("chunk_id")[:limit])
+def batches_without_vector(space: EmbeddingSpace, *, size: int) -> Iterator[list[Chunk]]:
+    """Yield the chunks that have no vector in `space`, up to `size` at a time.
+
+    Those of bookmarked documents come first, then those of the newest.
+    """
+    while documents := _documents_without_vector(space):
+        for ids in _groups(documents, size):
+            chunks = _missing_chunks(space).filter(document_id__in=ids).order_by("chunk_id")
+            batch = list(chunks[:size])
+            while batch:
+                yield batch
+                batch = list(chunks.filter(chunk_id__gt=batch[-1].chunk_id)[:size])
+        if len(documents) < _MAX_PLANNED:
+            return
+
+
+def _documents_without_vector(space: EmbeddingSpace) -> list[tuple[int, int]]:
+    """Return the first documents to embed, each with its number of chunks without a vector."""
+    bookmarks = Bookmark.objects.in_workspace(space.workspace_id)
+    documents = _missing_chunks(space).values_list("document_id")
+    return list(
+        documents.annotate(missing=models.Count("chunk_id"))
+        .order_by(
+            models.Exists(bookmarks.filter(document_id=models.OuterRef("document_id"))).desc(),
+            "-document__dated_at",
+            "-document_id",
+        )
+        .values_list("document_id", "missing")[:_MAX_PLANNED]
+    )
+
+
+def _groups(documents: Sequence[tuple[int, int]], size: int) -> Iterator[list[int]]:
+    """Yield consecutive documents with up to `size` chunks together; larger ones alone."""
+    group: list[int] = []
+    total = 0
+    for document_id, missing in documents:
+        if group and total + missing > size:
+            yield group
+            group, total = [], 0
+        group.append(document_id)
+        total += missing
+    yield group
 
 
 def count_without_vector(space: EmbeddingSpace) -> int:

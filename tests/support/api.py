@@ -1,7 +1,6 @@
 """Requests to the API, and the jobs that they create, run in the test process."""
 
 import json
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder, embedded_text
 from search.mirror import local_mirrors
 from search.models import SourceVersion
-from search.vectors.backfill import chunks_without_vector, store_vectors
+from search.vectors.backfill import batches_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.support.actors import make_workspace
 from tests.support.database import count_corpus
@@ -68,7 +67,7 @@ def embed(workspace: Any) -> None:
     """Embed all chunks."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
-    chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=1_000)
+    chunks = next(batches_without_vector(space, size=1_000), [])
     vectors = embedder.embed_passages([embedded_text(chunk.breadcrumb, chunk.text) for chunk in chunks])
     with transaction.atomic():
         store_vectors(space, chunks, dict(zip([chunk.embed_hash for chunk in chunks], vectors, strict=True)))

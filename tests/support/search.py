@@ -1,6 +1,5 @@
 """Indexing and searching in tests of search."""
 
-import uuid
 from threading import Barrier
 from typing import Any
 
@@ -15,7 +14,7 @@ from search.models import EmbeddingSpace
 from search.retrieval.fusion.legs import LegResult, unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery, SearchResult
-from search.vectors.backfill import chunks_without_vector, store_vectors
+from search.vectors.backfill import batches_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 
 
@@ -37,7 +36,7 @@ def embed(workspace: Workspace, *, limit: int = 10_000) -> EmbeddingSpace:
     embedder = configured_embedder()
     assert embedder is not None
     space = ensure_live_space(workspace, embedder.space)
-    chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=limit)
+    chunks = next(batches_without_vector(space, size=limit), [])
     vectors = embedder.embed_passages([embedded_text(each.breadcrumb, each.text) for each in chunks])
     with transaction.atomic():
         store_vectors(

@@ -26,7 +26,7 @@ from search.mirror import local_mirrors
 from search.models import Chunk, EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
 from search.vectors.backfill import (
-    chunks_without_vector,
+    batches_without_vector,
     count_without_vector,
     find_vectors_by_hash,
     store_vectors,
@@ -47,7 +47,6 @@ _TURN_S = 30.0
 _LOOK_S = 5.0
 # While the embedder is busy, interval of checks for cancellation.
 _WATCH_S = 0.5
-_BEFORE_ALL = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,23 +160,26 @@ def embed_batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Embedd
     Closing the generator early does not wait for the answers of an endpoint.
     """
     executor = ContextExecutor(1, thread_name_prefix="embed")
+    before: EmbeddingBatch | None = None
     try:
-        batch = _start_batch(space, embedder, None, executor)
-        while batch is not None:
-            next_batch = _start_batch(space, embedder, batch, executor)
-            yield batch
-            batch = next_batch
+        for chunks in batches_without_vector(space, size=_BATCH):
+            batch = _start_batch(space, embedder, chunks, before, executor)
+            if before is not None:
+                yield before
+            before = batch
+        if before is not None:
+            yield before
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _start_batch(
-    space: EmbeddingSpace, embedder: Embedder, before: EmbeddingBatch | None, executor: ContextExecutor
-) -> EmbeddingBatch | None:
-    after = _BEFORE_ALL if before is None else before.chunks[-1].chunk_id
-    chunks = chunks_without_vector(space, after=after, limit=_BATCH)
-    if not chunks:
-        return None
+    space: EmbeddingSpace,
+    embedder: Embedder,
+    chunks: list[Chunk],
+    before: EmbeddingBatch | None,
+    executor: ContextExecutor,
+) -> EmbeddingBatch:
     known = find_vectors_by_hash(space, [chunk.embed_hash for chunk in chunks])
     at_hand = {*known, *(before.hashes if before is not None else ())}
     texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in at_hand}

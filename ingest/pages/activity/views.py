@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -17,7 +17,7 @@ from django.views.generic import RedirectView
 from ingest.api.jobs.views import JobsView
 from ingest.api.querysets import get_job, source_condition
 from ingest.jobs.queue.report import ingest_report
-from ingest.models import READS_DOCUMENTS, Job, JobItem, JobKind
+from ingest.models import READS_DOCUMENTS, Job, JobItem, JobKind, JobState
 from ingest.pages.activity.acts import Act, act_jobs, build_acts, list_acts
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.progress import eta_s
@@ -120,7 +120,7 @@ class ActPage(WorkspacePage):
             "act": act,
             "job": job,
             "open_job": job if act.totals["files"] < 2 else None,
-            "eta_s": eta_s(job) if act.totals["files"] < 2 else None,
+            "eta_s": _time_left(act, job, jobs),
             "errors": list(
                 jobs.exclude(error="").order_by("error").values_list("error", flat=True).distinct()[:3]
             ),
@@ -138,6 +138,14 @@ class ActPage(WorkspacePage):
             "may_retry": not act.is_running and bool(retryable_jobs(job, limit=5)),
             "may_dismiss": act.needs_attention,
         }
+
+
+def _time_left(act: Act, job: Job, jobs: QuerySet[Any]) -> float | None:
+    """Return the seconds to the end of the files, or else of the embedding; None if unknown."""
+    if act.is_embedding:
+        running = jobs.filter(kind=JobKind.EMBED, state=JobState.RUNNING).first()
+        return None if running is None else eta_s(running)
+    return eta_s(job) if act.totals["files"] < 2 else None
 
 
 class OldJobsAddress(RedirectView):

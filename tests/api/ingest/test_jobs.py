@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState
-from ingest.progress import eta_s, items_per_s
+from ingest.progress import embedding_rows, eta_s, items_per_s
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source
 from tests.api.refusals import refusal_of
@@ -73,6 +73,15 @@ def test_rate_and_remaining_time_follow_from_what_is_done():
     done = Job(items_total=8, items_done=8, started_at=now - timedelta(seconds=4), finished_at=now)
     done.state = JobState.SUCCEEDED
     assert (items_per_s(done), eta_s(done)) == (2.0, None)
+
+
+def test_running_embedding_is_a_row_of_the_stack(workspace):
+    began = timezone.now() - timedelta(seconds=10)
+    make_job(workspace, state="running", started_at=began, items_total=300, items_done=100)
+    (row,) = embedding_rows()
+    assert (row["workspace"], row["done"], row["chunks"]) == (workspace.slug, 100, 300)
+    assert row["chunks_per_s"] == pytest.approx(10, rel=0.2)
+    assert row["eta_s"] == pytest.approx(20, rel=0.2)
 
 
 def test_upload_has_its_report_before_and_after_its_end(client, workspace):

@@ -1,7 +1,6 @@
 """Generated workspaces, one with ten times the chunks of the other, alike in everything else."""
 
 import random
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
@@ -20,7 +19,7 @@ from search.engine.search import search
 from search.mirror import local_mirrors
 from search.models import EmbeddingSpace, Source
 from search.retrieval.types import Mode, SearchQuery
-from search.vectors.backfill import chunks_without_vector, store_vectors
+from search.vectors.backfill import batches_without_vector, store_vectors
 from search.vectors.index import ensure_index
 from search.vectors.quantised_index import prepare_codes
 from search.vectors.spaces import ensure_live_space
@@ -80,7 +79,7 @@ def _write(workspace: Workspace, documents: int) -> None:
 def _embed(workspace: Workspace) -> EmbeddingSpace:
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
-    while chunks := chunks_without_vector(space, after=uuid.UUID(int=0), limit=1_000):
+    for chunks in batches_without_vector(space, size=1_000):
         vectors = embedder.embed_passages([embedded_text(each.breadcrumb, each.text) for each in chunks])
         with transaction.atomic():
             store_vectors(

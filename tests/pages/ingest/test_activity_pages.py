@@ -194,6 +194,23 @@ def test_embedding_does_not_decide_how_a_sync_ended(visit, viewer, workspace):
         assert f">{shown}</span>" in markup_of(visit(viewer).get(page_of(sync)))
 
 
+def test_act_shows_how_long_its_embedding_may_still_take(visit, viewer, workspace):
+    sync = make_job(workspace, kind="sync_source", state="succeeded")
+    began = timezone.now() - timedelta(seconds=50)
+    make_job(
+        workspace,
+        kind="embed",
+        state="running",
+        batch=sync.pk,
+        started_at=began,
+        items_total=100,
+        items_done=10,
+    )
+    page = markup_of(visit(viewer).get(page_of(sync)))
+    assert "10 of 100 passages" in page
+    assert re.search("Time left</dt><dd>[78] min", page)
+
+
 def test_refused_file_of_an_upload_is_named_with_its_reason(visit, viewer, editor, workspace):
     upload = upload_files(workspace, editor, ["added", "refused"])
     refused = Job.objects.get(batch=upload.pk)

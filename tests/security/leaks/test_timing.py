@@ -3,7 +3,6 @@
 import gc
 import statistics
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from search.corpus import replace_document
 from search.embedders.configured import configured_embedder, embedded_text
 from search.mirror import local_mirrors
 from search.models import Source
-from search.vectors.backfill import chunks_without_vector, store_vectors
+from search.vectors.backfill import batches_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.security.leaks.call import Call
 from tests.security.leaks.callers import Caller
@@ -118,7 +117,7 @@ def _embed_alike(workspace):
     """Store the same vectors for all chunks, most of which have the same text."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
-    missing = chunks_without_vector(space, after=uuid.UUID(int=0), limit=_DOCUMENTS * _CHUNKS_EACH)
+    missing = next(batches_without_vector(space, size=_DOCUMENTS * _CHUNKS_EACH), [])
     texts = {each.embed_hash: embedded_text(each.breadcrumb, each.text) for each in missing}
     vectors = dict(zip(texts, embedder.embed_passages(list(texts.values())), strict=True))
     with transaction.atomic():

@@ -18,12 +18,11 @@ from ingest.jobs.kinds.embed import embed_batches
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.models import Chunk, ChunkVector, EmbeddingSpace
-from search.vectors.backfill import chunks_without_vector, store_vectors
+from search.vectors.backfill import batches_without_vector, store_vectors
 
 NOISE = 0.75
 _SEED = 1
 _BATCH = 1_000
-_BEFORE_ALL = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +75,11 @@ def _first_vectors(workspace: Workspace, space: EmbeddingSpace, number: int) -> 
 
 def make_up(space: EmbeddingSpace, real: np.ndarray) -> int:
     """Store a vector around `real`, (n, dim) of length 1, for each chunk without one; return their number."""
-    generator, done, after = np.random.default_rng(_SEED), 0, _BEFORE_ALL
-    while chunks := chunks_without_vector(space, after=after, limit=_BATCH):
+    generator, done = np.random.default_rng(_SEED), 0
+    for chunks in batches_without_vector(space, size=_BATCH):
         with transaction.atomic():
             store_vectors(space, chunks, _by_hash(chunks, around(real, len(chunks), generator)))
-        done, after = done + len(chunks), chunks[-1].chunk_id
+        done += len(chunks)
     return done
 
 

@@ -1,5 +1,7 @@
 """Embedding jobs embed every chunk, no text twice, and lose no request."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from ingest.jobs.kinds import embed as embedding_work
@@ -10,7 +12,8 @@ from ingest.tasks import run_embedding_task
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.corpus import replace_document
 from search.embedders.hash_embedder import HashEmbedder
-from search.models import ChunkVector, EmbeddingSpace
+from search.models import Bookmark, ChunkVector, Document, EmbeddingSpace
+from search.vectors import backfill
 from search.vectors.backfill import count_without_vector, store_vectors
 from tests.support.corpus import chunk, draft, make_place, make_workspace, write
 from tests.support.jobs import Killed, die, embed, expire, work
@@ -47,6 +50,21 @@ def test_equal_texts_are_embedded_once_however_many_there_are(workspace, embedde
     assert (job.calls, ChunkVector.objects.count()) == (2, 202)
     write(workspace, "renamed.md", "same", "different")
     assert (embed(workspace).calls, ChunkVector.objects.count()) == (0, 204)
+
+
+@pytest.mark.parametrize("planned", [1, 2_000])
+def test_bookmarked_documents_are_embedded_first_then_the_newest(
+    workspace, embedded_texts, monkeypatch, planned
+):
+    monkeypatch.setattr(backfill, "_MAX_PLANNED", planned)
+    for day, name in enumerate(["marked", "older", "newer"], 1):
+        write(workspace, f"{name}.md", *(f"{name} {n}" for n in range(70)))
+        Document.objects.filter(path=f"{name}.md").update(dated_at=datetime(2026, 3, day, tzinfo=UTC))
+    Bookmark.objects.create(
+        workspace=workspace, document=Document.objects.get(path="marked.md"), creator="ann"
+    )
+    assert embed(workspace).state == "succeeded"
+    assert [text.split()[1] for text in embedded_texts] == ["marked"] * 70 + ["newer"] * 70 + ["older"] * 70
 
 
 def test_long_embedding_yields_to_that_of_another_workspace(workspace, monkeypatch):
