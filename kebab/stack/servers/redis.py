@@ -1,4 +1,4 @@
-"""The embedded Redis, which is Valkey. It holds only hints for work, which may be lost: Postgres is the queue of record."""
+"""The embedded Redis. It holds only hints for work, which may be lost: Postgres is the queue of record."""
 
 import importlib.util
 import re

@@ -23,12 +23,12 @@ _LIMIT_S = 60.0
 
 
 class TcpPostgres:
-    """A cluster with superuser `postgres`; its roles are created by make-roles.sh."""
+    """A cluster with superuser `postgres`, of the embedded release or of the one in `binaries`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, binaries: Path | None = None) -> None:
         self._folder = folder
         self._account = database_account("")
-        self._binaries = readable_install(self._account).binaries
+        self.binaries = binaries or readable_install(self._account).binaries
         self.port = free_port()
         self._server: Child | None = None
 
@@ -41,7 +41,7 @@ class TcpPostgres:
         return f"host={self._folder / 'cluster'} port={self.port} user=postgres dbname=kebab"
 
     def start(self) -> None:
-        """Create the cluster, run it, and create the roles."""
+        """Create the cluster and run it."""
         cluster = self._folder / "cluster"
         cluster.mkdir(mode=0o700)
         if self._account is not None:
@@ -55,7 +55,19 @@ class TcpPostgres:
         self._server = Child(self._plan("postgres", "-D", data, socket, *address, "--fsync=off"))
         self._server.spawn()
         eventually(self._answers, "Postgres answers", _LIMIT_S)
-        self._make_roles(cluster)
+
+    def make_roles(self) -> None:
+        """Create the roles and the database by compose's script."""
+        passwords = {"KEBAB_OWNER_PASSWORD": OWNER_PASSWORD, "KEBAB_APP_PASSWORD": APP_PASSWORD}
+        script = DEPLOY / "compose" / "make-roles.sh"
+        environment = self.client_environment() | passwords
+        subprocess.run(["/bin/sh", str(script)], env=environment, check=True, timeout=_LIMIT_S)
+
+    def client_environment(self) -> dict[str, str]:
+        """Return the environment in which `psql` is the superuser's."""
+        path = f"{self.binaries}:{os.environ['PATH']}"
+        host = str(self._folder / "cluster")
+        return {"PATH": path, "PGHOST": host, "PGPORT": str(self.port), "PGUSER": "postgres"}
 
     def stop(self) -> None:
         """Kill the cluster, which is not used any more."""
@@ -65,7 +77,7 @@ class TcpPostgres:
     def _plan(self, program: str, *arguments: str) -> ChildPlan:
         return ChildPlan(
             name=program,
-            command=(str(self._binaries / program), *arguments),
+            command=(str(self.binaries / program), *arguments),
             log=self._folder / f"{program}.log",
             account=self._account,
             folder=Path("/"),
@@ -77,17 +89,6 @@ class TcpPostgres:
         except psycopg.OperationalError:
             return False
         return True
-
-    def _make_roles(self, cluster: Path) -> None:
-        environment = {
-            "PATH": f"{self._binaries}:{os.environ['PATH']}",
-            "PGHOST": str(cluster),
-            "PGPORT": str(self.port),
-            "KEBAB_OWNER_PASSWORD": OWNER_PASSWORD,
-            "KEBAB_APP_PASSWORD": APP_PASSWORD,
-        }
-        script = DEPLOY / "compose" / "make-roles.sh"
-        subprocess.run(["/bin/sh", str(script)], env=environment, check=True, timeout=_LIMIT_S)
 
 
 class TcpRedis:

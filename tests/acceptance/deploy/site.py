@@ -205,6 +205,7 @@ class Site:
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
         self.postgres.start()
+        self.postgres.make_roles()
         self.redis.start()
 
     def part(self, name: str, role: str, **environment: str) -> Part:

@@ -9,6 +9,8 @@ from django.core.management.base import CommandParser
 from kebab.cli.command import KebabCommand
 from kebab.database.connections import close_connections
 from kebab.extension import contributions
+from kebab.observability.health.checks import CheckStatus
+from kebab.observability.health.server_checks import check_pgvector
 from kebab.runtime.role import set_role
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.reachability import check_port
@@ -53,6 +55,9 @@ class Command(KebabCommand):
                 "KEBAB_ENCRYPTION_KEYS is not set: no source can have credentials. See docs/configuration.md"
             )
         with acting_everywhere():
+            pgvector = check_pgvector()
+            if pgvector.status is CheckStatus.WARNING:
+                self.remarks.print(f"pgvector {pgvector.detail}. {pgvector.remedy}")
             for remark in filter(None, (make() for make in contributions("start_remarks"))):
                 self.remarks.print(remark)
         close_connections()
