@@ -41,7 +41,8 @@ def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> "Table":
 
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        result.add_column(column.replace("_", " "), overflow="fold")
+        # A folded id can't be copied.
+        result.add_column(column.replace("_", " "), overflow="fold", no_wrap=column == "id")
     for row in rows:
         result.add_row(*(Text(format_cell(row.get(column))) for column in columns))
     return result

@@ -124,8 +124,9 @@ def _await_end(workspace: WorkspaceApi, job: Job, progress: Bar, *, is_over: Cal
 def _show(progress: Bar, job: Job) -> None:
     # Until a source or an archive has been listed, the total is meaningless.
     is_listed = job["kind"] not in _LISTED or job["is_listed"]
-    # A postponed job shows the reason, a running one its current path.
-    waits_for = shorten(job["error"] or "", _SHOWN_REASON_CHARS, placeholder="…")
+    # A job that waits shows the reason, a running one its current path.
+    reason = job["error"] or ("waiting for its turn" if job["state"] == "queued" else "")
+    waits_for = shorten(reason, _SHOWN_REASON_CHARS, placeholder="…")
     progress.show(
         job["items_done"], job["items_total"] if is_listed else 0, at=waits_for or job["current_path"]
     )

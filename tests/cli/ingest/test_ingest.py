@@ -152,7 +152,7 @@ def test_unknown_paths_are_refused(workspace):
     assert not Job.objects.exists()
 
 
-def test_job_that_was_put_off_tells_why_instead_of_where():
+def test_job_that_waits_tells_why_instead_of_where():
     places = []
 
     class Shown:
@@ -160,10 +160,9 @@ def test_job_that_was_put_off_tells_why_instead_of_where():
             places.append(at)
 
     job = {"kind": "ingest_document", "current_path": "a.md", "items_done": 0, "items_total": 1}
-    for error in (None, "Disk full: no space."):
-        job_progress._show(Shown(), {**job, "error": error})
-    assert places[0] == "a.md"
-    assert places[1].startswith("Disk full")
+    for state, error in (("running", None), ("queued", None), ("queued", "Disk full: no space.")):
+        job_progress._show(Shown(), {**job, "state": state, "error": error})
+    assert places == ["a.md", "waiting for its turn", "Disk full: no space."]
 
 
 @pytest.fixture
