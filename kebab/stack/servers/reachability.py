@@ -83,8 +83,8 @@ def _check_postgres(database: Mapping[str, Any]) -> None:
         connect(database, connect_timeout=_LIMIT_S).close()
     except psycopg.OperationalError as error:
         raise ServerUnreachable(
-            f"The database {database['NAME']} of Postgres at {database['HOST']}:{database['PORT'] or 5432} can't "
-            f"be opened; check DATABASE_URL. It said: {str(error).strip()}"
+            f"Postgres at {database['HOST']}:{database['PORT'] or 5432} doesn't open the database "
+            f"{database['NAME']}; check DATABASE_URL. It said: {str(error).strip()}"
         ) from error
 
 
