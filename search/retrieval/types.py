@@ -260,11 +260,6 @@ class SearchResult:
         """Return the number of hits that answer the query; a search without any was unsuccessful."""
         return sum(not hit.related for hit in self.hits)
 
-    @property
-    def has_partial_matches(self) -> bool:
-        """Return whether a hit has some of the query's words alone."""
-        return any(hit.retrieval.tier == "some" for hit in self.hits)
-
 
 @runtime_checkable
 class Retriever(Protocol):

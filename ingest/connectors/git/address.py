@@ -23,9 +23,6 @@ _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 # git@host:owner/repo.git, see git-clone(1). One letter before the colon is a drive.
 _SCP = re.compile(r"(?P<user>[^@/:]+)@(?P<host>[^@/:]{2,}):(?P<path>[^:].*)")
 
-#: Hosts where `https://host/owner/repo` is both a repository's page and its address.
-_GIT_HOSTS: Final = frozenset({"bitbucket.org", "codeberg.org", "github.com", "gitlab.com"})
-
 
 class Transport(StrEnum):
     """The protocol by which git reaches a repository."""
@@ -56,15 +53,6 @@ class GitAddress:
     def name(self) -> str:
         """Return the last part of the path, without `.git`."""
         return re.split(r"[/:]", unquote(self.url).rstrip("/"))[-1].removesuffix(".git")
-
-
-def is_git_address(text: str) -> bool:
-    """Return whether `text` looks like a repository's address, by scheme, form, `.git` suffix or host."""
-    scheme, _, place = text.lower().partition("://") if "://" in text else ("", "", "")
-    if scheme in {"http", "https"}:
-        host, *path = place.rstrip("/").split("/")
-        return place.rstrip("/").endswith(".git") or (host in _GIT_HOSTS and len(path) == 2)
-    return bool(scheme in {"ssh", "file", "git"} or "::" in text or _SCP.fullmatch(text))
 
 
 def parse_address(text: str) -> GitAddress:

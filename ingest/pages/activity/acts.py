@@ -14,7 +14,6 @@ from ingest.api.querysets import readable_jobs
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobKind, JobState
 from ingest.pages.activity.words import describe_act, figure_words, name_actors
 from kebab.people.access.caller import Access
-from search.models import SourceKind
 
 _EMBEDS: Final = Q(kind=JobKind.EMBED)
 _IS_OPEN: Final = Q(state__in=OPEN_STATES)
@@ -111,11 +110,6 @@ class Act:
     def is_of_schedule(self) -> bool:
         """Return whether a schedule or a watcher caused it, not a person."""
         return "@" not in self.job.requested_by and ":" not in self.job.requested_by
-
-    @property
-    def is_of_uploads(self) -> bool:
-        """Return whether its source takes uploads."""
-        return self.job.source is not None and self.job.source.kind == SourceKind.UPLOAD
 
 
 def list_acts(access: Access, *, show: str = "") -> "QuerySet[Any]":

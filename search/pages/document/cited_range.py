@@ -68,11 +68,6 @@ class ShownPart:
             """Return that of the next part; None at the end."""
 
     @property
-    def cited_address(self) -> str:
-        """Return the query string of the part with the cited place."""
-        return self.cited.address()
-
-    @property
     def earlier_address(self) -> str | None:
         """Return the query string of the previous part."""
         return None if self.earlier is None else self.cited.address(self.earlier)

@@ -1,7 +1,6 @@
 """Marks on the words of a query in a document's HTML."""
 
 import re
-from collections.abc import Iterable
 from functools import cache, cached_property
 from html import unescape
 from typing import Final
@@ -48,10 +47,6 @@ class QueryWords:
             piece if piece.startswith("<") else self._mark_text(piece) for piece in _PIECE.findall(html)
         )
         return mark_safe(marked)  # noqa: S308  only `mark` elements are added
-
-    def mark_all(self, lines: Iterable[str]) -> list[SafeString]:
-        """Return each of several pieces of HTML with its marks."""
-        return [self.mark(line) for line in lines]
 
     def _mark_text(self, text: str) -> str:
         return (

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.git.address import check_address, is_git_address, parse_address
+from ingest.connectors.git.address import check_address, parse_address
 from ingest.connectors.git.credentials import parse_credentials
 from ingest.connectors.git.messages import explain
 from ingest.connectors.git.references import RequestedRef, local_reference, parse_refs
@@ -67,22 +67,12 @@ def test_other_texts_are_refused(subtests):
 @given(st.text(max_size=60))
 def test_any_text_is_an_address_or_refused(text):
     for form in (text, f"https://{text}", f"ssh://{text}", f"file://{text}", f"git@{text}"):
-        is_git_address(form)
         try:
             address = parse_address(form)
         except AddressNotAllowed:
             continue
         assert not address.url.startswith("-")
         assert "::" not in address.url.split("//")[0]
-
-
-def test_command_line_tells_repositories_from_other_targets(subtests):
-    repositories = """https://example.org/a/b.git https://github.com/a/b https://github.com/a/b/
-        git@example.org:a/b ssh://git@example.org/a file:///srv/a ext::sh"""
-    others = ["https://github.com/a/b/wiki", "https://example.org/docs", "docs/a.md", "/srv/docs"]
-    for text in (*repositories.split(), *others):
-        with subtests.test(case=text):
-            assert is_git_address(text) is (text not in others)
 
 
 def test_http_and_private_hosts_need_the_operators_setting(settings, subtests):
