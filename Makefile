@@ -3,7 +3,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# The interpreter to build the environment with; empty: the first fit of python3.12, python3.11, python3.
+# The interpreter to build the environment with; empty: the first fit of python3.12, 3.13, 3.11, python3.
 PYTHON ?=
 # More arguments for pytest, bench and drills.
 ARGS ?=

@@ -19,13 +19,12 @@ def interpreters(tmp_path):
     for tool in ("uname", "dirname"):
         (folder / tool).symlink_to(shutil.which(tool))
 
-    def add(name, *, is_new_enough=True, has_redis=True):
+    def add(name, *, is_new_enough=True):
         script = folder / name
         script.write_text(
             "#!/bin/sh\n"
             'case "$*" in\n'
             f"  *ensurepip*) exit {int(not is_new_enough)} ;;\n"
-            f"  *platform*) exit {int(not has_redis)} ;;\n"
             f"  -V) echo Python {name} ;;\n"
             f'  "-m venv"*) echo {name} made $3 ;;\n'
             "esac\n"
@@ -47,7 +46,7 @@ def make_venv(folder, *arguments, **environment):
     return done.returncode, done.stdout.splitlines()[-1:], done.stderr
 
 
-def test_the_newest_python_with_a_redis_wheel_comes_first(interpreters):
+def test_the_newest_python_with_wheels_comes_first(interpreters):
     for name in ("python3", "python3.11", "python3.12"):
         interpreters(name)
     assert make_venv(interpreters.folder) == (0, ["python3.12 made the-venv"], "")
@@ -64,16 +63,6 @@ def test_missing_python_is_reported_with_the_remedy(interpreters):
     code, _, error = make_venv(interpreters.folder)
     assert code == 1
     assert "Install Python 3.12" in error
-
-
-def test_missing_redis_is_reported_with_the_remedy(interpreters):
-    interpreters("python3", has_redis=False)
-    code, _, error = make_venv(interpreters.folder)
-    assert code == 1
-    assert "redis-server" in error
-    assert make_venv(interpreters.folder, REDIS_URL="redis://x")[0] == 0
-    interpreters("redis-server")
-    assert make_venv(interpreters.folder)[0] == 0
 
 
 def test_the_python_that_is_named_is_taken(interpreters):

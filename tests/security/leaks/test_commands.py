@@ -34,6 +34,7 @@ _MACHINE_COMMANDS = {
     "restore",
     "status",
     "up",
+    "upkeep",
     "watch",
     "web",
     "worker",

@@ -36,6 +36,7 @@ _BY_SCOPE = {
         ("api-document", "get"),
         ("api-document-content", "get"),
         ("api-document-chunks", "get"),
+        ("api-document-inspection", "get"),
         ("api-chunk", "get"),
         ("api-feedback", "get"),
         ("api-feedback", "post"),
