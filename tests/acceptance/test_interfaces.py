@@ -48,7 +48,7 @@ def test_filters_work_alike_in_command_and_http(filled_client, stack):
 @pytest.mark.slow
 def test_errors_match_their_schemas(filled_client, stack):
     refused = stack.run("search", "lantern", "--workspace", "no-such-one", "--json")
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert (refused.returncode, refused.stdout) == (2, "")
     schemas.check(json.loads(refused.stderr), "error.v1")
     unknown = filled_client.request("POST", "/search", workspace="no-such-one", json={"q": "lantern"})
     assert unknown.status_code == 404

@@ -58,6 +58,8 @@ class Call:
     compared: frozenset[str] = BOTH
     #: Whether it would change or delete the callers' own workspace; then it isn't called there.
     is_fatal: bool = False
+    #: Whether operators may see all workspaces in the answer, and nobody else anything.
+    is_for_operators: bool = False
 
     @property
     def label(self) -> str:

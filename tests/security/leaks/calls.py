@@ -39,7 +39,7 @@ OPEN = {
 
 
 def _people() -> Iterator[Call]:
-    yield Call(route="api-status", shown=NONE, controlled=NONE)
+    yield Call(route="api-status", shown=NONE, controlled=NONE, is_for_operators=True)
     yield Call(route="api-workspaces", shown=ONLY_THEIRS)
     yield Call(route="api-workspaces", query="limit=1", shown=ONLY_THEIRS)
     yield Call(route="api-workspaces", method="post", body={"slug": "brand-new"}, shown=NONE)

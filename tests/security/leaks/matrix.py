@@ -54,7 +54,11 @@ def faults_of_all_callers(stage_setting: Setting, call: Call) -> list[str]:
 
 
 def _hostile(stage_setting: Setting, stem: str, call: Call) -> list[Caller]:
-    callers = [caller for caller in stage_setting.callers.values() if stem in caller.hostile_to]
+    callers = [
+        caller
+        for caller in stage_setting.callers.values()
+        if stem in caller.hostile_to and not (call.is_for_operators and caller.name == "operator")
+    ]
     is_first = _FIRST[call.route, call.method] is call
     return callers if is_first else [caller for caller in callers if caller.name in _TRYING_ALL]
 
