@@ -19,12 +19,12 @@ def batches_without_vector(space: EmbeddingSpace, *, size: int) -> Iterator[list
     Those of bookmarked documents come first, then those of the newest.
     """
     while documents := _documents_without_vector(space):
-        for ids in _groups(documents, size):
+        for ids, missing in _groups(documents, size):
             chunks = _missing_chunks(space).filter(document_id__in=ids).order_by("chunk_id")
-            batch = list(chunks[:size])
-            while batch:
+            while missing > 0 and (batch := list(chunks[:size])):
                 yield batch
-                batch = list(chunks.filter(chunk_id__gt=batch[-1].chunk_id)[:size])
+                missing -= len(batch)
+                chunks = chunks.filter(chunk_id__gt=batch[-1].chunk_id)
         if len(documents) < _MAX_PLANNED:
             return
 
@@ -44,17 +44,17 @@ def _documents_without_vector(space: EmbeddingSpace) -> list[tuple[int, int]]:
     )
 
 
-def _groups(documents: Sequence[tuple[int, int]], size: int) -> Iterator[list[int]]:
-    """Yield consecutive documents with up to `size` chunks together; larger ones alone."""
+def _groups(documents: Sequence[tuple[int, int]], size: int) -> Iterator[tuple[list[int], int]]:
+    """Yield consecutive documents of up to `size` chunks together, larger ones alone, with their chunks' sum."""
     group: list[int] = []
     total = 0
     for document_id, missing in documents:
         if group and total + missing > size:
-            yield group
+            yield group, total
             group, total = [], 0
         group.append(document_id)
         total += missing
-    yield group
+    yield group, total
 
 
 def count_without_vector(space: EmbeddingSpace) -> int:
