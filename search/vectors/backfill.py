@@ -45,7 +45,7 @@ def _documents_without_vector(space: EmbeddingSpace) -> list[tuple[int, int]]:
 
 
 def _groups(documents: Sequence[tuple[int, int]], size: int) -> Iterator[tuple[list[int], int]]:
-    """Yield consecutive documents of up to `size` chunks together, larger ones alone, with their chunks' sum."""
+    """Yield consecutive documents of up to `size` chunks together, larger ones alone, with their sum."""
     group: list[int] = []
     total = 0
     for document_id, missing in documents:
