@@ -171,7 +171,7 @@ class Faults:
         return patiently(lambda: self._probing.upload("probe.md", "# Probe\n")).status_code == 503
 
     def _complaints(self) -> int:
-        return self._stack.log("mirror", 10_000).count("can't be written")
+        return self._stack.log("upkeep", 10_000).count("can't be written")
 
     def _missing_documents(self, *, must_answer: bool = True) -> Iterator[str]:
         """Yield the documents untouched by the sync that an answered search doesn't find."""
