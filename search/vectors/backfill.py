@@ -32,9 +32,8 @@ def batches_without_vector(space: EmbeddingSpace, *, size: int) -> Iterator[list
 def _documents_without_vector(space: EmbeddingSpace) -> list[tuple[int, int]]:
     """Return the first documents to embed, each with its number of chunks without a vector."""
     bookmarks = Bookmark.objects.in_workspace(space.workspace_id)
-    missing = _missing_chunks(space).filter(
-        document__workspace=space.workspace_id
-    )  # one partition of documents
+    # The workspace of the documents is named, so that one partition of them is read.
+    missing = _missing_chunks(space).filter(document__workspace=space.workspace_id)
     documents = missing.values_list("document_id")
     return list(
         documents.annotate(missing=models.Count("chunk_id"))
