@@ -14,26 +14,6 @@ from kebab.cli.catalogue import COMMANDS, TASKS
 from kebab.cli.errors import CliError, Exit, write_error
 
 _INTERRUPTED = 128 + signal.SIGINT
-#: The commands that talk to a server.
-CLIENT_COMMANDS = (
-    "access",
-    "ask",
-    "context",
-    "group",
-    "ingest",
-    "inspect",
-    "list",
-    "login",
-    "logout",
-    "member",
-    "quarantine",
-    "reembed",
-    "search",
-    "source",
-    "status",
-    "token",
-    "workspace",
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

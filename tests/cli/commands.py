@@ -15,7 +15,7 @@ def run(*arguments):
     """Return exit code, stdout and stderr of a command; this process is the server that it talks to."""
     out, err = io.StringIO(), io.StringIO()
     try:
-        if arguments[0] in main.CLIENT_COMMANDS:
+        if main.client_module(arguments[0]) is not None:
             with mock.patch("kebab.cli.client.servers.connect", _connect):
                 return main.run([*map(str, arguments)], out, err), out.getvalue(), err.getvalue()
         call_command(*arguments, stdout=out, stderr=err)

@@ -7,9 +7,10 @@ import pytest
 from django.core.management import CommandError, get_commands, load_command_class
 from django.db import transaction
 
+from kebab.cli.catalogue import COMMANDS
 from kebab.cli.client.arguments import make_parser
 from kebab.cli.client.listing import SCOPED_KINDS
-from kebab.cli.main import CLIENT_COMMANDS, client_module
+from kebab.cli.main import client_module
 from tests.cli.commands import run
 from tests.security.leaks.answers import leaks_in
 
@@ -155,8 +156,9 @@ def _command_names():
         yield from _words_of(
             load_command_class(get_commands()[name], name).create_parser("kebab", name), name
         )
-    for name in sorted(CLIENT_COMMANDS):
-        yield from _words_of(make_parser(name, name, client_module(name), (), io.StringIO()), name)
+    for name in COMMANDS:
+        if (module := client_module(name)) is not None:
+            yield from _words_of(make_parser(name, name, module, (), io.StringIO()), name)
 
 
 def _words_of(parser, name):
