@@ -14,4 +14,7 @@ def wait_until(claim: Callable[[], object]) -> None:
 
 def is_running(pid: int) -> bool:
     """Return whether a process exists and is not a zombie."""
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
