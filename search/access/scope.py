@@ -32,6 +32,7 @@ from kebab.uuids import parse_uuid
 from search.models import Chunk, Source, SourceVersion, is_readable
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.metadata import metadata_json_path
 from search.retrieval.query.operators import QueryOperators
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
 
@@ -50,6 +51,7 @@ _LOOKUPS = {
     "dated_before": "dated_at__lt",
     "source": "source__pk__any_of",
     "version": "version__tag__any_of",
+    "metadata": "filter_values__meets_path",
 }
 #: The lookups of the conditions on a chunk itself.
 _CHUNK_LOOKUPS = {"kind": "kind__any_of", "code_lang": "language__any_of"}
@@ -104,6 +106,7 @@ class SearchScope:
             "dated_after": filters.dated_after,
             "dated_before": filters.dated_before,
             "version": list(self.version_tags),
+            "metadata": metadata_json_path(filters.metadata),
         }
         used = {name: value for name, value in values.items() if value}
         return used if self.sources is None else used | {"source": list(self.sources.ids)}

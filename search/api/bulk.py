@@ -41,6 +41,7 @@ class BulkSearchView(WorkspaceView):
                 limit = f"{settings.KEBAB_BULK_LIMIT_S} s"
                 raise OutOfTime(f"The bulk's {limit} were over before this query's turn; ask fewer at once.")
             given = validate_fields(SearchBody, query)
-            return result_to_wire(run_search(self.access, given, given.get("filters", {})))
+            result = run_search(self.access, given, given.get("filters", {}))
+            return result_to_wire(result, given.get("fields", ()))
         except Exception as error:  # noqa: BLE001 - a defect in one query must not fail the others
             return problem_document(log_problem(error, type(self).__name__))

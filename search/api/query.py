@@ -1,9 +1,11 @@
 """Serializers of search requests, and the query built from them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeVar
 
+import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -12,15 +14,29 @@ from kebab.http.api.fields import ShortListField, TypedTextField
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
+from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
+from search.mirror.query.attributes import METADATA_PREFIX
+from search.mirror.query.facets import FACETS
 from search.models import Door
 from search.query_log.recorder import record_query
-from search.retrieval.errors import InvalidFilter, InvalidQuery
+from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, parse_moment
-from search.retrieval.query.filters import NO_FILTERS, ChunkKind, Media, SearchFilters, TrustLevel
-from search.retrieval.types import Fusion, Group, Mode, SearchQuery, SearchResult
+from search.retrieval.query.filters import MOMENTS, NO_FILTERS, ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.types import (
+    DEFAULT_TEXT_CHARS,
+    MAX_TEXT_CHARS,
+    Fusion,
+    Group,
+    Include,
+    Mode,
+    SearchQuery,
+    SearchResult,
+    Sort,
+)
+from search.retrieval.wire import HIT_FIELDS
 from search.settings.search_settings import SearchSettings
 
 MAX_SNIPPET_CHARS = 10_000
@@ -30,6 +46,9 @@ TYPED_TEXT = frozenset({"q", "vector", "lexical", "rerank"})
 MAX_FILTER_VALUES = 100
 MAX_BULK_QUERIES = 100
 _MAX_CURSOR_CHARS = 200
+
+# Moments have no values of their own.
+_FACETS = tuple(name for name in FACETS if name not in MOMENTS)
 
 _E = TypeVar("_E", bound=Enum)
 
@@ -81,6 +100,20 @@ class MomentField(serializers.DateTimeField):
         except InvalidFilter:
             self.fail("invalid", format="2026-01-31T12:00:00Z")
         return value
+
+
+@extend_schema_field({"type": "object", "additionalProperties": True})
+class MetadataField(serializers.JSONField):
+    """An object with a condition for each field; the filter itself refuses others, with the remedy."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the object, parsed if it is text. Raises ValidationError."""
+        if not isinstance(data, str):
+            return data
+        try:
+            return orjson.loads(data)
+        except ValueError:
+            self.fail("invalid")
 
 
 class AwaitedSeqField(serializers.IntegerField):
@@ -136,6 +169,13 @@ class FilterFields(StrictSerializer):
         required=False, allow_null=True, help_text="The document's date is earlier; with a time zone."
     )
 
+    metadata = MetadataField(
+        required=False,
+        allow_null=True,
+        help_text="By field: a value, a list of alternatives, or an object with `gt`, `gte`, `lt`, `lte`"
+        " (numbers or dates), `in`, `not`, `exists`. In a GET it is JSON.",
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Return the filters that are not null."""
         return drop_nulls(attrs)
@@ -155,7 +195,7 @@ class QueryFields(StrictSerializer):
         required=False,
         allow_null=True,
         max_length=_MAX_CURSOR_CHARS,
-        help_text="`next_cursor` of the page before; k alone may stand beside it.",
+        help_text="`next_cursor` of the page before; k and fields alone may stand beside it.",
     )
     mode = EnumeratedField(Mode, required=False, allow_null=True)
     fusion = EnumeratedField(Fusion, required=False, allow_null=True)
@@ -168,10 +208,26 @@ class QueryFields(StrictSerializer):
     group = EnumeratedField(
         Group, required=False, allow_null=True, help_text="document: a hit is a document, with its sections."
     )
+    sort = EnumeratedField(
+        Sort,
+        required=False,
+        allow_null=True,
+        help_text="date: the newest of the best hits first; title: these by title. No related hits.",
+    )
+    recency = serializers.FloatField(
+        required=False, allow_null=True, help_text="0 to 1: the share of its score that an old hit loses."
+    )
     k = serializers.IntegerField(
         required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
     )
     snippet_chars = serializers.IntegerField(required=False, allow_null=True, max_value=MAX_SNIPPET_CHARS)
+    include = ValuesField(EnumeratedField(Include), help_text="Parts of hits that are null otherwise.")
+    max_text_chars = serializers.IntegerField(
+        required=False, allow_null=True, help_text=f"Length of `text`, at most {MAX_TEXT_CHARS:,}."
+    )
+    fields = ValuesField(  # type: ignore[assignment]  # a declared field, not the base's attribute
+        serializers.ChoiceField(choices=sorted(HIT_FIELDS)), help_text="The fields of hits; all without it."
+    )
     per_file_cap = serializers.IntegerField(
         required=False, allow_null=True, help_text="The most hits of one document; 0 and less: no limit."
     )
@@ -179,6 +235,13 @@ class QueryFields(StrictSerializer):
     cutoff = FlagField(help_text="End the list where its scores say that it stops being about the question.")
     floor = FlagField(help_text="Leave out hits that are only related to the query.")
     explain = FlagField()
+    facets = ValuesField(
+        serializers.CharField(max_length=200),
+        help_text=f"Count documents by these: {', '.join(_FACETS)}, or `metadata.` and the name of a field.",
+    )
+    max_facet_values = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=100, help_text="Values of each facet: 10."
+    )
     why_not = serializers.CharField(
         required=False, allow_null=True, help_text="A chunk or document: why it is not among the hits."
     )
@@ -189,9 +252,10 @@ class QueryFields(StrictSerializer):
         given = drop_nulls(attrs)
         if "cursor" not in given:
             if "q" not in given:
-                raise serializers.ValidationError({"q": [self.fields["q"].error_messages["required"]]})
+                missing = serializers.Field.default_error_messages["required"]
+                raise serializers.ValidationError({"q": [missing]})
             return given
-        beside = sorted(given.keys() - {"cursor", "k"})
+        beside = sorted(given.keys() - {"cursor", "k", "fields"})
         if beside:
             raise serializers.ValidationError(
                 {name: ["A cursor has its query already; leave this out."] for name in beside}
@@ -256,7 +320,29 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
         result = search(workspace, query, reader=reader, min_seq=seq, caller=caller)
     door = Door.API if access.caller.operator is None else Door.CLI
     record_query(workspace, result, door=door, caller=caller)
-    return result
+    if "facets" not in given:
+        return result
+    with _ErrorsAbout("facets"):
+        facets = count_facets(
+            workspace,
+            query.text,
+            query.filters,
+            reader=reader,
+            names=_facet_names(given["facets"]),
+            max_values=given.get("max_facet_values", MAX_VALUES),
+            obeys_operators=query.operators,
+        )
+    return replace(result, facets=facets)
+
+
+def _facet_names(given: Sequence[str]) -> list[str]:
+    """Return the names of facets, each once. Raises InvalidQuery."""
+    for name in given:
+        if name not in _FACETS and not name.startswith(METADATA_PREFIX):
+            raise InvalidQuery(
+                f"There is no facet {preview(name)}; there are: {', '.join(_FACETS)}, metadata.NAME."
+            )
+    return list(dict.fromkeys(given))
 
 
 def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
@@ -279,7 +365,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     Raises InvalidQuery and InvalidFilter with the field named.
     """
     settings, k = SearchSettings.of(workspace), given.get("k", 0)
-    for name in ("k", "why_not"):  # alone first, so that an error names its field
+    for name in ("k", "why_not", "recency", "max_text_chars"):  # alone, so that an error names its field
         if name in given:
             with _ErrorsAbout(name):
                 SearchQuery(text="", **{name: given[name]})
@@ -293,6 +379,10 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             typos=given.get("typos", True),
             prefix=given.get("prefix", False),
             group=parse_enum(Group, "group", given.get("group", Group.PASSAGE)),
+            sort=parse_enum(Sort, "sort", given.get("sort", Sort.RELEVANCE)),
+            recency=given.get("recency"),
+            include=tuple(parse_enum(Include, "include", each) for each in given.get("include", ())),
+            max_text_chars=given.get("max_text_chars", DEFAULT_TEXT_CHARS),
             k=k or settings.default_k,
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),

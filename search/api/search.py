@@ -32,14 +32,14 @@ class SearchView(WorkspaceView):
         """Search. Repeat a parameter to give it several values."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
         result = run_search(self.access, self.query, filters)
-        return json_response(result_to_wire(result))
+        return json_response(result_to_wire(result, self.query.get("fields", ())))
 
     @extend_schema(request=SearchBody, responses={200: inline_schema("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search as by GET, for long queries and query channels."""
         given = strict_body(request, SearchBody)
         result = run_search(self.access, given, given.get("filters", {}))
-        return json_response(result_to_wire(result))
+        return json_response(result_to_wire(result, given.get("fields", ())))
 
 
 def json_response(document: Mapping[str, object]) -> HttpResponse:

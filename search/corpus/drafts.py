@@ -10,6 +10,7 @@ from kebab.people.models import Workspace
 from search.corpus.content_ids import document_id
 from search.models import Document, Source, SourceVersion
 from search.retrieval.document_date import stated_author
+from search.retrieval.query.metadata import Value, filter_values
 
 
 class ChunkDraft(Protocol):
@@ -80,3 +81,8 @@ class DocumentDraft:
     def author(self) -> str:
         """Return the author that the metadata states, '' for none."""
         return stated_author(self.metadata)
+
+    @property
+    def filter_values(self) -> dict[str, list[Value]]:
+        """Return the values of the metadata as filters compare them."""
+        return filter_values(self.metadata)

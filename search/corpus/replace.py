@@ -17,6 +17,7 @@ from search.corpus.chunk_rows import replace_chunks
 from search.corpus.drafts import DocumentDraft, DocumentLocation
 from search.models import Document
 from search.retrieval.document_date import document_date, stated_author, stated_date, time_of_ns
+from search.retrieval.query.metadata import filter_values
 
 Outcome = Literal["new", "updated", "unchanged"]
 
@@ -34,6 +35,7 @@ _DOCUMENT_FIELDS = (
     "chunker_version",
     "metadata",
     "author",
+    "filter_values",
 )
 _TIME_FIELDS = ("source_mtime_ns", "source_revision", "requested_at")
 
@@ -138,6 +140,7 @@ def update_document_fields(document: Document, **fields: Any) -> int:
         fields |= {
             "author": stated_author(metadata),
             "dated_at": stated_date(metadata) or document.dated_at,
+            "filter_values": filter_values(metadata),
         }
     with transaction.atomic():
         rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 import apsw
 import numpy as np
@@ -11,13 +11,22 @@ from django.conf import settings
 from kebab.people.models import Workspace
 from kebab.runtime import failpoints
 from search.access.scope import SearchScope
-from search.engine.readback import VisibleChunk, read_documents, read_hits, read_passages, read_visible
+from search.engine.readback import (
+    VisibleChunk,
+    read_documents,
+    read_hits,
+    read_metadata,
+    read_passages,
+    read_sort_keys,
+    read_visible,
+)
 from search.engine.why_not import SearchOutcome, WhyNotVerdict, explain_absence
 from search.metrics import stage
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.retrieval.fusion.copies import CopyKeys
+from search.retrieval.fusion.post_fusion import SortKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
 # Chunks that PostgreSQL finds by their ids to compare their vectors.
@@ -72,6 +81,14 @@ class Corpus(Protocol):
 
     def read_documents(self, chunk_ids: Sequence[str]) -> Mapping[str, int]:
         """Return a key of the document of each of the visible ones of the chunks, by chunk id."""
+        ...
+
+    def read_sort_keys(self, chunk_ids: Sequence[str]) -> Mapping[str, SortKeys]:
+        """Return title and date of the documents of the visible ones of the chunks, by chunk id."""
+        ...
+
+    def read_metadata(self, doc_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Return the metadata of the visible ones of the documents, by id."""
         ...
 
     def explain_absence(self, target: str, outcome: SearchOutcome) -> WhyNotVerdict | None:
@@ -167,6 +184,14 @@ class PostgresCorpus:
     def read_documents(self, chunk_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the document keys of the visible ones of the chunks, by chunk id."""
         return read_documents(self.scope, chunk_ids)
+
+    def read_sort_keys(self, chunk_ids: Sequence[str]) -> Mapping[str, SortKeys]:
+        """Return title and date of the documents of the visible ones of the chunks, by chunk id."""
+        return read_sort_keys(self.scope, chunk_ids)
+
+    def read_metadata(self, doc_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Return the metadata of the visible ones of the documents, by id."""
+        return read_metadata(self.scope, doc_ids)
 
     def explain_absence(self, target: str, outcome: SearchOutcome) -> WhyNotVerdict | None:
         """Return why a chunk or document is not among the hits."""

@@ -1,7 +1,6 @@
 """Facets: the number of documents for each value of a filter, by query and reader."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import apsw
@@ -16,31 +15,14 @@ from search.engine.corpus import mirror_source
 from search.engine.search import apply_operators
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
+from search.mirror.query.attributes import METADATA_PREFIX
 from search.mirror.query.facets import FACETS, count_documents
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.types import SearchQuery
+from search.retrieval.query.metadata import Value, as_shown
+from search.retrieval.types import Facets, FacetValue, SearchQuery
 
 #: Maximum number of values returned for one filter.
 MAX_VALUES = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FacetValue:
-    """A value of a filter and the number of documents it would match."""
-
-    value: str
-    documents: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facets:
-    """The counts of each filter of FACETS, the most frequent values first."""
-
-    #: Whether documents with any of the words are counted; else those with a passage that has all words.
-    is_relaxed: bool
-    #: Number of documents that pass all filters.
-    total: int
-    by_filter: Mapping[str, tuple[FacetValue, ...]]
 
 
 def count_facets(
@@ -49,28 +31,35 @@ def count_facets(
     filters: SearchFilters,
     *,
     reader: Reader,
+    names: Sequence[str] = FACETS,
     moments: Iterable[datetime] = (),
+    max_values: int = MAX_VALUES,
+    obeys_operators: bool = True,
 ) -> Facets | None:
     """Count the documents that `reader` may read, that pass `filters` and match the words of `text`.
 
-    Operators in `text` are obeyed.
+    `names` are those of FACETS, and `metadata.` with the name of a field.
     A filter doesn't narrow its own counts. Its chosen values are always returned, and so is every moment of
     `moments`, in ISO 8601. The counts are those of this node's mirror; None if it has no mirror, or the
     counting exceeds the time limit of a leg. Raises InvalidQuery, Workspace.DoesNotExist.
     """
     scope = resolve_scope(workspace, filters, reader)
-    scope, query = apply_operators(workspace, scope, SearchQuery(text=text, operators=True))
+    scope, query = apply_operators(workspace, scope, SearchQuery(text=text, operators=obeys_operators))
     local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
     since = {moment.isoformat(): moment.timestamp() for moment in moments}
     try:
-        counted = count_documents(mirror_source(workspace, scope), query.effective_channels.lexical, since)
+        counted = count_documents(
+            mirror_source(workspace, scope), query.effective_channels.lexical, since, names
+        )
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {
-        name: tuple(_select_values(counted.by_filter[name], getattr(filters, name), name)) for name in FACETS
+        name: tuple(_select_values(counted.by_filter[name], _chosen(filters, name), name, max_values))
+        for name in names
     }
-    known = source_titles(workspace, reader, [each.value for each in by_filter["source"]])
-    by_filter["source"] = tuple(each for each in by_filter["source"] if each.value in known)
+    if "source" in by_filter:
+        known = source_titles(workspace, reader, [str(each.value) for each in by_filter["source"]])
+        by_filter["source"] = tuple(each for each in by_filter["source"] if each.value in known)
     return Facets(is_relaxed=counted.is_relaxed, total=counted.total, by_filter=by_filter)
 
 
@@ -85,12 +74,24 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
     return {name: titles[name] for name in names if name in titles}
 
 
-def _select_values(counts: tuple[tuple[str, int], ...], chosen: object, name: str) -> list[FacetValue]:
+def _chosen(filters: SearchFilters, name: str) -> tuple[Value, ...]:
+    """Return the values that a filter is set to."""
+    if name.startswith(METADATA_PREFIX):
+        tests = (
+            test for each in filters.metadata if METADATA_PREFIX + each.name == name for test in each.tests
+        )
+        return tuple(value for test in tests if not test.is_negated for value in test.any_of)
+    chosen = getattr(filters, name)
+    return chosen if isinstance(chosen, tuple) else ()
+
+
+def _select_values(
+    counts: tuple[tuple[Value, int], ...], chosen: tuple[Value, ...], name: str, max_values: int
+) -> list[FacetValue]:
     """Return the most frequent values and the chosen ones, whatever their counts."""
     found = dict(counts)
     if name in ("version", "lang", "author"):
         found.pop("", None)
-    kept = list(found)[:MAX_VALUES]
-    if isinstance(chosen, tuple):
-        kept += [value for value in chosen if value not in kept]
-    return [FacetValue(value=value, documents=found.get(value, 0)) for value in kept]
+    kept = list(found)[:max_values]
+    kept += [value for value in chosen if value not in kept]
+    return [FacetValue(value=as_shown(value), documents=found.get(value, 0)) for value in kept]

@@ -17,7 +17,7 @@ from search.retrieval.query.parser import marked_units
 from search.retrieval.staleness import stale_before
 from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
-from search.retrieval.types import HitSection, SearchHit, SearchQuery
+from search.retrieval.types import HitSection, Include, SearchHit, SearchQuery
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
@@ -144,11 +144,16 @@ class HitBuilder:
         # Without enough others, near-copies fill the page after all, before hits that are only related.
         found = sorted([*places, *near], key=lambda place: place.entry.retrieval.related)
         places, near = found[:k], found[k:]
+        hits = tuple(
+            self._hit(rank if is_first else place.entry.rank, place)
+            for rank, place in enumerate(places, start=1)
+        )
+        if hits and Include.METADATA in self._query.include:
+            metadata = self._corpus.read_metadata([hit.doc_id for hit in hits])
+            for hit in hits:
+                hit.metadata = metadata.get(hit.doc_id, {})
         return HitPage(
-            hits=tuple(
-                self._hit(rank if is_first else place.entry.rank, place)
-                for rank, place in enumerate(places, start=1)
-            ),
+            hits=hits,
             positions=tuple(place.position for place in places),
             near_copies=tuple(place.position for place in near),
             stop=stop,
@@ -197,6 +202,8 @@ class HitBuilder:
             author=chunk.author or None,
             related=entry.retrieval.related,
         )
+        if Include.TEXT in self._query.include:
+            hit.text = chunk.text[: self._query.max_text_chars]
         if place.copies:
             paths = dict.fromkeys(copy.path for copy in place.copies)
             hit.also_in = tuple(path for path in paths if path != chunk.path)

@@ -17,6 +17,7 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.retrieval.types import (
     Group,
+    Include,
     LexicalTotal,
     Mode,
     RerankOutcome,
@@ -228,6 +229,8 @@ def _query_to_json(query: SearchQuery) -> dict[str, Any]:
         "group": query.group,
         "k": query.k,
         "snippet_chars": query.snippet_chars,
+        "include": query.include,
+        "max_text_chars": query.max_text_chars,
         "filters": filters_to_json(query.filters),
     }
 
@@ -243,6 +246,8 @@ def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
         filters=filters_from_json(head["filters"]),
         channels=None if lexical is None else QueryChannels(vector=text, lexical=lexical, rerank=text),
         snippet_chars=head["snippet_chars"],
+        include=tuple(map(Include, head["include"])),
+        max_text_chars=head["max_text_chars"],
     )
 
 

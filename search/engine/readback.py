@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import orjson
@@ -18,8 +19,9 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from kebab.runtime import failpoints
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
-from search.models import Chunk
+from search.models import Chunk, Document
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
+from search.retrieval.fusion.post_fusion import SortKeys
 from search.retrieval.query.passage_conditions import ConditionedPassage
 
 _WORKSPACE = Param("workspace", UUIDField())
@@ -76,6 +78,20 @@ def read_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, tup
     return {row[0]: (row[1], row[2]) for row in _rows(_passages_query, scope, chunk_ids)}
 
 
+def read_sort_keys(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, SortKeys]:
+    """Return title and date of the documents of those of `chunk_ids` that are visible. One query."""
+    rows = _rows(_sort_keys_query, scope, _meeting_conditions(scope, chunk_ids))
+    return {row[0]: SortKeys(*row[1:]) for row in rows}
+
+
+def read_metadata(scope: SearchScope, doc_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the metadata of those of `doc_ids` that are visible under the scope. One query."""
+    found = Document.objects.in_workspace(scope.workspace_id).filter(
+        scope.document_conditions(), doc_id__in=list(map(UUID, set(doc_ids)))
+    )
+    return {doc_id.hex: metadata for doc_id, metadata in found.values_list("doc_id", "metadata")}
+
+
 def _meeting_conditions(scope: SearchScope, chunk_ids: Sequence[str]) -> Sequence[str]:
     """Return those of `chunk_ids` whose passages meet the conditions of operators, without rights."""
     if scope.operators is None:
@@ -113,6 +129,13 @@ def _rows(
 @cache
 def _ids_query(narrowing: frozenset[str]) -> CompiledQuery:
     return _compile(narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "document_id"))
+
+
+@cache
+def _sort_keys_query(narrowing: frozenset[str]) -> CompiledQuery:
+    chunks = _visible_chunks(narrowing).filter(document__workspace=_WORKSPACE)
+    columns = (_hex_column("chunk_id"), "document__title", "document__dated_at")
+    return _compile(narrowing, chunks.values_list(*columns))
 
 
 # The columns of the fields of ConditionedPassage.

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
+
+from django.utils import timezone
 
 from kebab.people.models import Workspace
 from search.analysis import Analysis
@@ -26,7 +29,7 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import apply_floor
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit, unpack_ids
-from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
+from search.retrieval.fusion.post_fusion import PostFusionResult, SortKeys, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
@@ -292,6 +295,11 @@ class _Search:
             if not is_whole and ranked.is_whole and not corpus.checks_all:
                 raise CandidatesLost
             entries = tuple(entry for entry in entries if entry.chunk_id in documents)
+        sort_keys: Mapping[str, SortKeys] = {}
+        if stages.need_sort_keys:
+            sort_keys = corpus.read_sort_keys([entry.chunk_id for entry in entries])
+            is_whole = is_whole and len(sort_keys) == len(entries)
+            entries = tuple(entry for entry in entries if entry.chunk_id in sort_keys)
 
         def embedded_passages(chunk_ids: Sequence[str]) -> dict[str, str]:
             return {id_: embedded_text(*each) for id_, each in corpus.read_passages(chunk_ids).items()}
@@ -303,6 +311,8 @@ class _Search:
             document_of=documents,
             passages_of=embedded_passages,
             reranker=runtime().reranker if stages.rerank else None,
+            sort_keys=sort_keys,
+            today=_today() if stages.recency else None,
         )
         return replace(after, is_whole=after.is_whole and is_whole)
 
@@ -345,6 +355,11 @@ class _Search:
             if verdict is not None:
                 explained["why_not"] = verdict.as_json(query.why_not)
         return explained or None
+
+
+def _today() -> datetime:
+    """Return the beginning of the day: until the next one a query has the same scores."""
+    return timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _find_titled(legs: Sequence[Leg], ranked: Ranking) -> list[str]:

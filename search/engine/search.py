@@ -152,7 +152,7 @@ def search_in_scope(
     """
     started = time.perf_counter()
     scope, query = apply_operators(workspace, scope, query)
-    stages = Stages.of(query, SearchSettings.of(workspace).pre_rerank_max_per_file)
+    stages = SearchSettings.of(workspace).stages(query)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)

@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 #: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 # The part of `application_id` that holds the analysis; a mirror uses no other bits.
@@ -52,6 +52,13 @@ CREATE TABLE document_tags (
     PRIMARY KEY (tag, doc)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX document_tags_by_doc ON document_tags (doc);
+CREATE TABLE document_values (
+    name TEXT NOT NULL,
+    value ANY NOT NULL,
+    doc INTEGER NOT NULL REFERENCES documents (doc) ON DELETE CASCADE,
+    PRIMARY KEY (name, value, doc)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX document_values_by_doc ON document_values (doc);
 CREATE TABLE chunks (
     chunk INTEGER PRIMARY KEY AUTOINCREMENT,
     chunk_id TEXT NOT NULL UNIQUE,

@@ -75,6 +75,8 @@ class Document(models.Model):
     # As stated; empty for none.
     author = models.CharField(max_length=MAX_AUTHOR_CHARS, blank=True, default="", db_default="")
     metadata = models.JSONField(default=dict, blank=True)
+    # What filters compare of the metadata: see `search.retrieval.query.metadata`.
+    filter_values = models.JSONField(default=dict, blank=True, db_default={})
 
     objects = TenantQuerySet.as_manager()
 

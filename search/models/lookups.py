@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Field, Lookup, UUIDField
+from django.db.models import Field, JSONField, Lookup, UUIDField
 from django.db.models.sql.compiler import SQLCompiler
 
 
@@ -50,3 +50,23 @@ class MatchesNone(_AnyOf):
     lookup_name = "matches_none"
     operator = "!~"
     quantifier = "ALL"
+
+
+@JSONField.register_lookup
+class MeetsPath(Lookup):  # type: ignore[type-arg]  # the class itself is not generic
+    """The JSON meets an SQL/JSON path predicate; what a predicate can't compare doesn't meet it."""
+
+    lookup_name = "meets_path"
+
+    def get_prep_lookup(self) -> Any:
+        """Return the predicate's text, or the parameter for it, unchanged."""
+        return self.rhs
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        """Return the SQL and its values."""
+        column, values = self.process_lhs(compiler, connection)
+        if hasattr(self.rhs, "resolve_expression"):
+            path_sql, path_values = compiler.compile(self.rhs)
+        else:
+            path_sql, path_values = "%s", [self.rhs]
+        return f"{column} @@ {path_sql}::jsonpath", [*values, *path_values]

@@ -5,18 +5,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NoReturn, Protocol, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters, TrustLevel
+from search.retrieval.query.metadata import Value
 from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.text.snippet import Highlight
 
 DEFAULT_K = 10
 MAX_K = 1_000
 DEFAULT_SNIPPET_CHARS = 220
+DEFAULT_TEXT_CHARS = 4_000
+MAX_TEXT_CHARS = 20_000
 
 _ID = re.compile("[0-9a-f]{32}")
 
@@ -54,6 +57,22 @@ class Group(QueryValue):
     DOCUMENT = "document"
 
 
+class Sort(QueryValue):
+    """The order of hits."""
+
+    RELEVANCE = "relevance"
+    #: The best hits without related ones, the newest first, or by title.
+    DATE = "date"
+    TITLE = "title"
+
+
+class Include(QueryValue):
+    """Parts of a hit that are None unless they are requested."""
+
+    TEXT = "text"
+    METADATA = "metadata"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
     """A query; `k=0` means the default, k is at most 1,000. Raises: InvalidQuery, naming the parameter.
@@ -78,12 +97,18 @@ class SearchQuery:
     prefix: bool = False
     #: `k` counts these.
     group: Group = Group.PASSAGE
+    sort: Sort = Sort.RELEVANCE
+    #: The share of a hit's score that its age takes, 0 to 1; None: the workspace's setting.
+    recency: float | None = None
     k: int = DEFAULT_K
     filters: SearchFilters = field(default_factory=SearchFilters)
     #: None: every stage uses `text`.
     channels: QueryChannels | None = None
     #: Maximum length of a snippet, in code points.
     snippet_chars: int = DEFAULT_SNIPPET_CHARS
+    include: tuple[Include, ...] = ()
+    #: Maximum length of the text of a hit, in code points.
+    max_text_chars: int = DEFAULT_TEXT_CHARS
     cutoff: bool = False
     #: Whether hits that are only related are left out.
     floor: bool = False
@@ -103,10 +128,18 @@ class SearchQuery:
             )
         if self.snippet_chars < 1:
             raise InvalidQuery(f"snippet_chars is {self.snippet_chars}; ask for at least 1 character.")
+        if not 1 <= self.max_text_chars <= MAX_TEXT_CHARS:
+            raise InvalidQuery(
+                f"max_text_chars is {self.max_text_chars}; ask for 1 to {MAX_TEXT_CHARS} characters."
+            )
+        if self.recency is not None and not 0 <= self.recency <= 1:
+            raise InvalidQuery(f"recency is {self.recency}; give a number from 0 to 1.")
         # A frozen dataclass allows no ordinary assignment, not even here.
         object.__setattr__(self, "mode", Mode(self.mode))
         object.__setattr__(self, "fusion", None if self.fusion is None else Fusion(self.fusion))
         object.__setattr__(self, "group", Group(self.group))
+        object.__setattr__(self, "sort", Sort(self.sort))
+        object.__setattr__(self, "include", tuple(map(Include, self.include)))
         object.__setattr__(self, "text", strip_unstorable(self.text))
         if self.channels is not None:
             object.__setattr__(self, "channels", self.channels.map(strip_unstorable))
@@ -199,6 +232,9 @@ class SearchHit:
     #: Of a document: its best passages, the hit's own first, and the number of those found; else None.
     sections: tuple[HitSection, ...] | None = None
     section_count: int | None = None
+    #: The passage, or its beginning, and the document's metadata, if they were requested.
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +266,25 @@ class RerankOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FacetValue:
+    """A value of a filter and the number of documents it would match."""
+
+    value: Value
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """The counts of each filter, the most frequent values first."""
+
+    #: Whether documents with any of the words are counted; else those with a passage that has all words.
+    is_relaxed: bool
+    #: Number of documents that pass all filters.
+    total: int
+    by_filter: Mapping[str, tuple[FacetValue, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The result of a query; `degraded` and `warnings` name the parts that were missing."""
 
@@ -254,6 +309,8 @@ class SearchResult:
     did_you_mean: str | None = None
     #: JSON-ready.
     explain: Mapping[str, object] | None = None
+    #: None unless requested, or where they can't be counted now.
+    facets: Facets | None = None
 
     @property
     def relevant_hits(self) -> int:

@@ -1,6 +1,6 @@
 """JSON-ready dicts of results, with keys in a fixed order; an absent value is None, never left out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
@@ -8,18 +8,24 @@ from operator import attrgetter
 from typing import Any
 
 from search.retrieval.citation import Citation
-from search.retrieval.types import HitSection, SearchHit, SearchResult
+from search.retrieval.types import Facets, HitSection, SearchHit, SearchResult
 
 Wire = dict[str, object]
 
 HIT_VERSION = "search_hit.v1"
 RESPONSE_VERSION = "search_response.v1"
+#: The same with some fields of hits.
+SELECTION_VERSION = "search_selection.v1"
 BULK_VERSION = "bulk_response.v1"
 
 
 def citation_to_wire(citation: Citation) -> Wire:
     """Return the citation's fields, then its `uri`."""
     return field_values(citation) | {"uri": citation.uri}
+
+
+#: The fields of a hit.
+HIT_FIELDS = ("schema_version", *(field.name for field in fields(SearchHit)))
 
 
 def hit_to_wire(hit: SearchHit) -> Wire:
@@ -51,10 +57,13 @@ def _section_to_wire(section: HitSection) -> Wire:
     }
 
 
-def result_to_wire(result: SearchResult) -> Wire:
-    """Return a `search_response.v1`."""
+def result_to_wire(result: SearchResult, hit_fields: Collection[str] = ()) -> Wire:
+    """Return a `search_response.v1`; a `search_selection.v1` if its hits have `hit_fields` alone."""
+    hits = [hit_to_wire(hit) for hit in result.hits]
+    if hit_fields:
+        hits = [{name: value for name, value in hit.items() if name in hit_fields} for hit in hits]
     return {
-        "schema_version": RESPONSE_VERSION,
+        "schema_version": SELECTION_VERSION if hit_fields else RESPONSE_VERSION,
         **field_values(result),
         "mode": result.mode.value,
         "degraded": list(result.degraded),
@@ -62,8 +71,17 @@ def result_to_wire(result: SearchResult) -> Wire:
         "rerank": None if result.rerank is None else field_values(result.rerank),
         "lexical_total": None if result.lexical_total is None else field_values(result.lexical_total),
         "vector_window": None if result.vector_window is None else field_values(result.vector_window),
-        "hits": [hit_to_wire(hit) for hit in result.hits],
+        "hits": hits,
         "explain": None if result.explain is None else dict(result.explain),
+        "facets": None if result.facets is None else _facets_to_wire(result.facets),
+    }
+
+
+def _facets_to_wire(facets: Facets) -> Wire:
+    counted = facets.by_filter.items()
+    return {
+        **field_values(facets),
+        "by_filter": {name: [field_values(value) for value in values] for name, values in counted},
     }
 
 

@@ -12,7 +12,7 @@ from search.embedders.configured import allowed_embedders
 from search.mirror.query.lexical import BREADCRUMB_WEIGHT
 from search.mirror.sync.snapshot import STEMMING
 from search.query_log.storage import KEPT_DAYS as QUERY_DAYS
-from search.retrieval.fusion.post_fusion import PRE_RERANK_MAX_PER_FILE
+from search.retrieval.fusion.post_fusion import DEFAULT_HALF_LIFE_DAYS, PRE_RERANK_MAX_PER_FILE
 from search.retrieval.fusion.scores import RRF_K, VECTOR_SHARE
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
@@ -106,6 +106,22 @@ PREFERENCES = (
         validate=number_between(0, 100),
         label=_("Weight of titles and headings"),
         about=_("0 to 100. A word in the text counts 1."),
+        ranks=True,
+    ),
+    Preference(
+        name="recency",
+        default=0.0,
+        validate=number_between(0, 1),
+        label=_("Weight of age"),
+        about=_("0 to 1. The share of a score that old documents lose."),
+        ranks=True,
+    ),
+    Preference(
+        name="recency_half_life_days",
+        default=DEFAULT_HALF_LIFE_DAYS,
+        validate=integer_between(1, _MAX_DAYS),
+        label=_("Half of it is lost after (days)"),
+        about=_("1 to 36500, since the date of the document."),
         ranks=True,
     ),
     Preference(

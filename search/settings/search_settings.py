@@ -6,7 +6,8 @@ from typing import Any
 
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import known_preferences
-from search.retrieval.types import Fusion
+from search.retrieval.fusion.post_fusion import Stages
+from search.retrieval.types import Fusion, SearchQuery
 
 # Combinations of stored values that are kept; most workspaces have the defaults.
 _KNOWN_SETTINGS = 256
@@ -25,11 +26,22 @@ class SearchSettings:
     pre_rerank_max_per_file: int
     score_gate: float
     stale_after_days: int
+    recency: float
+    recency_half_life_days: int
 
     @classmethod
     def of(cls, workspace: Workspace) -> "SearchSettings":
         """Return the settings of `workspace`."""
         return _fill(*map(workspace.settings.get, _NAMES))
+
+    def stages(self, query: SearchQuery) -> Stages:
+        """Return the stages that follow the fusion of `query`."""
+        return Stages.of(
+            query,
+            self.pre_rerank_max_per_file,
+            recency=self.recency,
+            half_life_days=self.recency_half_life_days,
+        )
 
 
 _NAMES = tuple(each.name for each in fields(SearchSettings))

@@ -34,6 +34,7 @@ from search.models import (
     SourceVersion,
     Topic,
 )
+from search.retrieval.query.metadata import filter_values
 
 _T = TypeVar("_T")
 _DOCUMENT_BATCH = 200
@@ -170,6 +171,7 @@ class Loader:
         return Document(
             author=author,
             dated_at=dated_at,
+            filter_values=filter_values(row.values["metadata"]),
             source_id=self._source_of[number],
             workspace_id=self.workspace.pk,
             **self._resolve_reference(row.values, "version", "versions"),

@@ -8,9 +8,10 @@ from typing import Any
 from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
 from search.bundles.format.sections import SECTIONS_BY_NAME
 from search.bundles.format.values import canonical_json, row_to_json
-from search.mirror.sync.snapshot import ChunkState, DocumentState
+from search.mirror.sync.snapshot import ChunkState, DocumentState, stored_values
 from search.models import Chunk, Document
 from search.retrieval.document_date import document_date, stated_author, time_of_ns
+from search.retrieval.query.metadata import filter_values
 
 _STATED = (
     "path",
@@ -104,6 +105,7 @@ def build_document_state(
         dated_at=dated_at.timestamp(),
         author=author,
         tags=tuple(sorted(set(values["tags"]))),
+        values=stored_values(filter_values(values["metadata"])),
         chunks=tuple(
             ChunkState(
                 chunk_id=chunk["chunk_id"].hex,

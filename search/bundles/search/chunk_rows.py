@@ -16,6 +16,7 @@ from search.bundles.rows.documents import author_and_date
 from search.engine.readback import VisibleChunk
 from search.mirror.query.filters import Clause, filter_clause
 from search.mirror.query.view import MirrorView
+from search.retrieval.fusion.post_fusion import SortKeys
 
 _VISIBLE = (
     "SELECT c.chunk_id, c.doc FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
@@ -67,6 +68,16 @@ class BundleRows:
         doc_ids = dict(view.connection.execute(_DOC_IDS, (json.dumps(visible),)))
         rows = {id_: self._document(doc_id)[1].get(id_) for id_, doc_id in doc_ids.items()}
         return {id_: (row["breadcrumb"], row["text"]) for id_, row in rows.items() if row is not None}
+
+    def read_sort_keys(self, view: MirrorView, chunk_ids: Sequence[str]) -> dict[str, SortKeys]:
+        """Return title and date of the documents of the chunks that pass the filters."""
+        found = self.read_hits(view, list(self.read_documents(view, chunk_ids)))
+        return {id_: SortKeys(chunk.title, chunk.dated_at) for id_, chunk in found.items()}
+
+    def read_metadata(self, doc_id: str) -> Mapping[str, Any]:
+        """Return the metadata of a document."""
+        metadata: Mapping[str, Any] = self._document(doc_id)[0]["metadata"]
+        return metadata
 
     def _read_document(self, doc_id: str) -> tuple[Row, dict[str, Row]]:
         found = self._connection.execute(_DOCUMENT, (doc_id,)).fetchone()

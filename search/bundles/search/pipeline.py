@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -29,7 +30,7 @@ from search.engine.why_not import SearchOutcome
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.fusion.copies import CopyKeys
-from search.retrieval.fusion.post_fusion import Stages
+from search.retrieval.fusion.post_fusion import SortKeys
 from search.retrieval.types import SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 from search.vectors.nearest import Nearest, QueryPoint
@@ -65,7 +66,7 @@ class SearchableBundle:
         path = self._reader.path
         try:
             with translate_damage(path):
-                stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
+                stages = SearchSettings.of(self.workspace).stages(query)
                 scope = self._corpus.scope(query.filters)
                 scope, query = apply_operators(self.workspace, scope, query)
                 mirror = MirrorSource(self._index, self._index.pool, scope, limit_s=_LEG_LIMIT_S)
@@ -131,6 +132,15 @@ class _FilteredRows:
         """Return the rows of the documents of the chunks that pass the filters, by chunk id."""
         with self._mirror.open_for_leg() as view:
             return self._rows.read_documents(view, chunk_ids)
+
+    def read_sort_keys(self, chunk_ids: Sequence[str]) -> Mapping[str, SortKeys]:
+        """Return title and date of the documents of the chunks that pass the filters, by chunk id."""
+        with self._mirror.open_for_leg() as view:
+            return self._rows.read_sort_keys(view, chunk_ids)
+
+    def read_metadata(self, doc_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Return the metadata of documents, by id."""
+        return {doc_id: self._rows.read_metadata(doc_id) for doc_id in doc_ids}
 
     def explain_absence(self, target: str, outcome: SearchOutcome) -> None:
         """Return None: the reasons are read from Postgres."""

@@ -6,9 +6,11 @@ in hidden sources only counts as absent, and no score reveals them.
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Protocol
 
 import apsw
 import numpy as np
@@ -24,7 +26,7 @@ from search.mirror.postings.entries import (
     read_postings,
 )
 from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
-from search.mirror.query.attributes import Attributes, read_attributes
+from search.mirror.query.attributes import Attribute, IndexingTimes, read_attribute, read_indexing_times
 
 #: The alternative index terms of a word, or a phrase's expression, and the weights of breadcrumb and text.
 Key = tuple[tuple[str, ...], tuple[float, float]]
@@ -74,6 +76,18 @@ _SIZES = (
 
 # Entries of recent contributions that are cached, per row of the collection.
 _KEPT_PER_ROW = 12
+# Recent conditions whose documents are cached, a byte per document each.
+_KEPT_MASKS = 16
+# Attributes that are cached, some 16 bytes per document each.
+_KEPT_ATTRIBUTES = 24
+
+
+class OnDocument(Hashable, Protocol):
+    """A condition on a document."""
+
+    def mask(self, connection: apsw.Connection, count: int) -> np.ndarray:
+        """Return (count,) bool by document row, whether the document meets it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,9 @@ class Collection:
     contribution_cache: ContributionCache = field(init=False, compare=False)
     # Computed on first use: counting all documents takes milliseconds.
     _main_language: list[str] = field(default_factory=list, init=False, compare=False)
-    _attributes: list[Attributes] = field(default_factory=list, init=False, compare=False)
+    _attributes: dict[str, Attribute] = field(default_factory=dict, init=False, compare=False)
+    _indexing_times: list[IndexingTimes] = field(default_factory=list, init=False, compare=False)
+    _masks: OrderedDict[Hashable, np.ndarray] = field(default_factory=OrderedDict, init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -118,11 +134,30 @@ class Collection:
             self._main_language.append(next((str(language) for (language,) in rows), ""))
         return self._main_language[0]
 
-    def attributes(self, connection: apsw.Connection) -> Attributes:
-        """Return the filterable attributes of its documents; read once."""
-        if not self._attributes:
-            self._attributes.append(read_attributes(connection, self.keys))
-        return self._attributes[0]
+    def document_mask(self, connection: apsw.Connection, condition: OnDocument) -> np.ndarray:
+        """Return (m,) bool by document row, whether it meets the condition; those of late are cached."""
+        mask = self._masks.get(condition)
+        if mask is None:
+            mask = condition.mask(connection, int(self.chunks.docs.max(initial=0)) + 1)
+            self._masks[condition] = mask
+            while len(self._masks) > _KEPT_MASKS:
+                with suppress(KeyError):  # another thread has dropped it
+                    self._masks.popitem(last=False)
+        return mask
+
+    def attribute(self, connection: apsw.Connection, name: str) -> Attribute:
+        """Return an attribute of its documents, as `read_attribute` names it; read once."""
+        if name not in self._attributes:
+            if len(self._attributes) >= _KEPT_ATTRIBUTES:
+                self._attributes.clear()
+            self._attributes[name] = read_attribute(connection, self.keys, name)
+        return self._attributes[name]
+
+    def indexing_times(self, connection: apsw.Connection) -> IndexingTimes:
+        """Return the times at which its documents were indexed; read once."""
+        if not self._indexing_times:
+            self._indexing_times.append(read_indexing_times(connection, self.keys))
+        return self._indexing_times[0]
 
     def score_words(
         self, connection: apsw.Connection, words: Iterable[tuple[str, ...]], weights: tuple[float, float]

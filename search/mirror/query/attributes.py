@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import apsw
 import numpy as np
 
+from search.retrieval.query.metadata import Value
+
+#: Precedes the name of a field of metadata.
+METADATA_PREFIX: Final = "metadata."
 #: Number of the most common values of an attribute that are read; rarer ones count no document.
 MAX_VALUES: Final = 2_000
 
@@ -29,8 +33,13 @@ _BY_TAG = (
     "SELECT t.tag, group_concat(t.doc) FROM document_tags t {join} {where}"
     " GROUP BY t.tag ORDER BY count(*) DESC, t.tag LIMIT ?"
 )
+_BY_VALUE = (
+    "SELECT v.value, group_concat(v.doc) FROM document_values v {join} WHERE v.name = ? {where}"
+    " GROUP BY v.value ORDER BY count(*) DESC, v.value LIMIT ?"
+)
 _TAGGED = "JOIN documents d ON d.doc = t.doc"
-_OF_SOURCES = "WHERE d.source_key IN (SELECT value FROM json_each(?))"
+_VALUED = "JOIN documents d ON d.doc = v.doc"
+_OF_SOURCES = "d.source_key IN (SELECT value FROM json_each(?))"
 _INDEXED = "SELECT d.doc, d.indexed_at FROM documents d {where}"
 
 
@@ -38,12 +47,12 @@ _INDEXED = "SELECT d.doc, d.indexed_at FROM documents d {where}"
 class Attribute:
     """The values of one attribute, and the documents that have each."""
 
-    values: tuple[str, ...]
+    values: tuple[Value, ...]
     #: (m,) int64 rows of documents, and (m,) int64 indexes of their values in `values`.
     docs: np.ndarray
     value_indexes: np.ndarray
 
-    def counts(self, matching: np.ndarray) -> dict[str, int]:
+    def counts(self, matching: np.ndarray) -> dict[Value, int]:
         """Count the documents in `matching`, (n,) bool by row, by value, without values of none."""
         known = self.docs < len(matching)
         value_indexes = self.value_indexes[known][matching[self.docs[known]]]
@@ -52,35 +61,46 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Attributes:
-    """The attributes of some documents, by the filter on them."""
+class IndexingTimes:
+    """The time at which each document was indexed."""
 
-    by_filter: dict[str, Attribute]
-    #: (m,) rows of documents, and the time at which each was indexed, in seconds since 1970.
+    #: (m,) rows of documents, and their times in seconds since 1970.
     docs: np.ndarray
     indexed_at: np.ndarray
 
-    def count_indexed_after(self, matching: np.ndarray, moment_s: float) -> int:
+    def count_after(self, matching: np.ndarray, moment_s: float) -> int:
         """Count the documents in `matching`, (n,) bool by row, that were indexed after `moment_s`."""
         later = self.docs[self.indexed_at > moment_s]
         return int(np.count_nonzero(matching[later[later < len(matching)]]))
 
 
-def read_attributes(connection: apsw.Connection, keys: Sequence[str] | None) -> Attributes:
-    """Read the attributes of the documents of the sources with these keys, of all documents for None."""
-    where, values = ("", ()) if keys is None else (_OF_SOURCES, (json.dumps(keys),))
-    queries = {name: _BY_COLUMN.format(column=column, where=where) for name, column in _COLUMNS.items()}
-    queries["tags_any"] = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
-    by_filter = {
-        name: _build_attribute(connection.execute(sql, (*values, MAX_VALUES)))
-        for name, sql in queries.items()
-    }
+def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name: str) -> Attribute:
+    """Read an attribute of the documents of the sources with these keys, of all documents for None.
+
+    `name` is that of a filter, or `metadata.` and the name of a field.
+    """
+    where = "" if keys is None else f"WHERE {_OF_SOURCES}"
+    values: list[Any] = [] if keys is None else [json.dumps(keys)]
+    if name in _COLUMNS:
+        sql = _BY_COLUMN.format(column=_COLUMNS[name], where=where)
+    elif name == "tags_any":
+        sql = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
+    else:
+        values.insert(0, name.removeprefix(METADATA_PREFIX))
+        narrowed = "" if keys is None else f"AND {_OF_SOURCES}"
+        sql = _BY_VALUE.format(join="" if keys is None else _VALUED, where=narrowed)
+    return _build_attribute(connection.execute(sql, (*values, MAX_VALUES)))
+
+
+def read_indexing_times(connection: apsw.Connection, keys: Sequence[str] | None) -> IndexingTimes:
+    """Read the times of the documents of the sources with these keys, of all documents for None."""
+    where, values = ("", ()) if keys is None else (f"WHERE {_OF_SOURCES}", (json.dumps(keys),))
     rows = connection.execute(_INDEXED.format(where=where), values).fetchall()
     indexed = np.array(rows, np.float64).reshape(len(rows), 2)
-    return Attributes(by_filter, indexed[:, 0].astype(np.int64), indexed[:, 1])
+    return IndexingTimes(indexed[:, 0].astype(np.int64), indexed[:, 1])
 
 
-def _build_attribute(rows: Iterable[tuple[str, str]]) -> Attribute:
+def _build_attribute(rows: Iterable[tuple[Value, str]]) -> Attribute:
     found = [(value, np.fromstring(docs, np.int64, sep=",")) for value, docs in rows]
     sizes = [len(docs) for _, docs in found]
     docs = np.concatenate([docs for _, docs in found]) if found else np.empty(0, np.int64)

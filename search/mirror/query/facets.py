@@ -1,6 +1,6 @@
 """Facets: counts of the documents that match a query's words, by the values of each filter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from search.access.scope import SearchScope
 from search.mirror.postings import Collection
-from search.mirror.query.attributes import Attributes
+from search.mirror.query.attributes import METADATA_PREFIX, Attribute
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorSource
 from search.retrieval.query.filters import TrustLevel
+from search.retrieval.query.metadata import Value
 
 #: The filters with counts, in display order.
 FACETS: Final = ("source", "media", "lang", "tags_any", "author", "trust_min", "version", "ingested_after")
@@ -31,46 +32,59 @@ class FacetCounts:
     total: int
     #: By filter: (value, documents), most documents first, then by value. Counts of `trust_min` include
     #: better levels; moments of `ingested_after` are in the given order.
-    by_filter: dict[str, tuple[tuple[str, int], ...]]
+    by_filter: dict[str, tuple[tuple[Value, int], ...]]
 
 
-def count_documents(mirror: MirrorSource, text: str, moments: dict[str, float]) -> FacetCounts:
+def count_documents(
+    mirror: MirrorSource, text: str, moments: dict[str, float], names: Sequence[str] = FACETS
+) -> FacetCounts:
     """Count the matching documents that the reader may read and that pass its filters.
 
-    A filter's own setting doesn't narrow its counts. `moments` are seconds since 1970 by name.
+    A filter's own setting doesn't narrow its counts. `moments` are seconds since 1970 by name; `names` are
+    those of filters, and `metadata.` with the name of a field.
     Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
     with mirror.open_for_leg() as view:
         rows = LexicalLeg(view, text).matching_rows()
         connection, collection = view.connection, view.collection
-        attributes = collection.attributes(connection)
         passes = _filter_mask(view.scope, connection, collection)
         every = rows.every[passes[rows.every]]
         is_relaxed = len(every) < _FEW_CHUNKS and rows.some is not None
         matched = rows.some if is_relaxed and rows.some is not None else rows.every
         total = _document_mask(collection, matched[passes[matched]])
-        by_filter = {}
-        for name in FACETS:
+        by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
+        for name in names:
             view.raise_if_late()
-            own = (
-                _filter_mask(_without_filter(view.scope, name), connection, collection)
-                if _is_set(view.scope, name)
-                else passes
-            )
-            matching = _document_mask(collection, matched[own[matched]])
-            by_filter[name] = tuple(_count_values(attributes, name, matching, moments))
+            matching = total
+            if _is_set(view.scope, name):
+                own = _filter_mask(_without_filter(view.scope, name), connection, collection)
+                matching = _document_mask(collection, matched[own[matched]])
+            counts: list[tuple[Value, int]]
+            if name == "ingested_after":
+                times = collection.indexing_times(connection)
+                counts = [(text, times.count_after(matching, at)) for text, at in moments.items()]
+            else:
+                counts = _count_values(collection.attribute(connection, name), name, matching)
+            by_filter[name] = tuple(counts)
     return FacetCounts(is_relaxed=is_relaxed, total=int(total.sum()), by_filter=by_filter)
 
 
 def _filter_mask(scope: SearchScope, connection: apsw.Connection, collection: Collection) -> np.ndarray:
-    return collection_clause(scope).mask(connection, collection.chunks)
+    return collection_clause(scope).mask(connection, collection)
 
 
 def _is_set(scope: SearchScope, name: str) -> bool:
-    return bool(scope.version_tags if name == "version" else getattr(scope.filters, name))
+    if name == "version":
+        return bool(scope.version_tags)
+    if name.startswith(METADATA_PREFIX):
+        return any(METADATA_PREFIX + condition.name == name for condition in scope.filters.metadata)
+    return bool(getattr(scope.filters, name))
 
 
 def _without_filter(scope: SearchScope, name: str) -> SearchScope:
+    if name.startswith(METADATA_PREFIX):
+        others = tuple(each for each in scope.filters.metadata if METADATA_PREFIX + each.name != name)
+        return replace(scope, filters=replace(scope.filters, metadata=others))
     unset: dict[str, Any] = {name: None if name in ("trust_min", "ingested_after") else ()}
     filters = replace(scope.filters, **unset)
     if name == "source":
@@ -86,20 +100,14 @@ def _document_mask(collection: Collection, rows: np.ndarray) -> np.ndarray:
     return matching
 
 
-def _count_values(
-    attributes: Attributes, name: str, matching: np.ndarray, moments: dict[str, float]
-) -> Iterator[tuple[str, int]]:
-    if name == "ingested_after":
-        yield from ((text, attributes.count_indexed_after(matching, at)) for text, at in moments.items())
-        return
-    counts = attributes.by_filter[name].counts(matching)
+def _count_values(attribute: Attribute, name: str, matching: np.ndarray) -> list[tuple[Value, int]]:
+    counts = attribute.counts(matching)
     if name == "trust_min":
-        yield from _cumulate_trust_levels(counts)
-    else:
-        yield from sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        return list(_cumulate_trust_levels(counts))
+    return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
 
 
-def _cumulate_trust_levels(counts: dict[str, int]) -> Iterator[tuple[str, int]]:
+def _cumulate_trust_levels(counts: Mapping[Value, int]) -> Iterator[tuple[str, int]]:
     so_far = 0
     levels: Sequence[TrustLevel] = tuple(TrustLevel)
     for level in levels:

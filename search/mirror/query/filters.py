@@ -1,4 +1,4 @@
-"""Search filters as SQL over a mirror. Values are bound, lists as JSON; only constants are concatenated."""
+"""Search filters as SQL over a mirror. Values are bound; only constants are concatenated."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -9,10 +9,11 @@ import apsw
 import numpy as np
 
 from search.access.scope import SearchScope, Sources
-from search.mirror.postings import ChunkTable
+from search.mirror.postings import Collection
 from search.mirror.query.conditions import meet_conditions
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.metadata import MetadataTest
 from search.retrieval.query.operators import Condition
 
 _TAGGED = "EXISTS (SELECT 1 FROM document_tags t, json_each(?) v WHERE t.doc = d.doc AND t.tag = v.value)"
@@ -21,6 +22,7 @@ _MOMENTS = {
     "dated_after": "d.dated_at >= ?",
     "dated_before": "d.dated_at < ?",
 }
+_OF_TAGS = "SELECT t.doc FROM document_tags t, json_each(?) v WHERE t.tag = v.value"
 _PATH = "path_fits(d.path)"
 _NOT_PATH = "NOT path_left_out(d.path)"
 _IN = {
@@ -44,14 +46,39 @@ _PASSES = (
     " WHERE c.chunk = chunks_fts.rowid AND "
 )
 _DOCUMENTS = "SELECT d.doc FROM documents d WHERE "
+_LISTED = "SELECT group_concat(doc) FROM ({select})"
+_WITH_VALUE = "SELECT v.doc FROM document_values v WHERE {condition}"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCondition:
+    """A condition on a document `d`, and how to find the documents that meet it."""
+
+    sql: str
+    values: tuple[str | float, ...] = ()
+    #: Selects the rows of documents without reading each; '' for a condition that needs to.
+    select: str = ""
+    #: Whether `select` finds those that don't meet it.
+    is_negated: bool = False
+    #: The path patterns that the SQL's functions know.
+    patterns: tuple[str, ...] = ()
+
+    def mask(self, connection: apsw.Connection, count: int) -> np.ndarray:
+        """Return (count,) bool by document row, whether the document meets it."""
+        # One text is read four times as fast as a row for each document.
+        sql = _LISTED.format(select=self.select or _DOCUMENTS + self.sql)
+        listed = connection.execute(sql, self.values).get
+        found = np.fromstring(listed or "", np.int64, sep=",")
+        meets = np.full(count, self.is_negated)
+        meets[found[found < count]] = not self.is_negated
+        return meets
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Conditions on a document `d` with their values, and kinds and languages of chunks; empty for none."""
+    """Conditions on a document `d`, and kinds and languages of chunks; empty for none."""
 
-    on_document: str = ""
-    document_values: tuple[str | float, ...] = ()
+    on_document: tuple[DocumentCondition, ...] = ()
     kinds: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     #: Of typed operators; for `mask` only.
@@ -65,29 +92,29 @@ class Clause:
     @property
     def condition(self) -> str:
         """Return the condition on a chunk `c` and its document `d`; empty for none."""
-        conditions = [self.on_document] if self.on_document else []
+        conditions = [condition.sql for condition in self.on_document]
         return " AND ".join([*conditions, *(sql for sql, _ in self._on_chunk)])
 
     @property
     def values(self) -> tuple[str | float, ...]:
         """Return the values that `sql` or `condition` binds."""
-        return (*self.document_values, *(json.dumps(values) for _, values in self._on_chunk))
+        on_document = (value for condition in self.on_document for value in condition.values)
+        return (*on_document, *(json.dumps(values) for _, values in self._on_chunk))
 
     @property
     def _on_chunk(self) -> list[tuple[str, tuple[str, ...]]]:
         return [each for each in ((_KIND, self.kinds), (_CODE_LANG, self.languages)) if each[1]]
 
-    def mask(self, connection: apsw.Connection, chunks: ChunkTable) -> np.ndarray:
-        """Return (n,) bool, whether the chunk at each row passes."""
+    def mask(self, connection: apsw.Connection, collection: Collection) -> np.ndarray:
+        """Return (n,) bool, whether the chunk at each row of a collection passes."""
+        chunks = collection.chunks
         passes = chunks.docs != 0
-        if self.on_document:
-            passing = np.zeros(int(chunks.docs.max(initial=0)) + 1, bool)
-            found = _fetch_rows(connection, _DOCUMENTS + self.on_document, self.document_values)
-            passing[found[found < len(passing)]] = True
-            passes &= passing[chunks.docs]
+        for condition in self.on_document:
+            passes &= collection.document_mask(connection, condition)[chunks.docs]
         if self.languages:
             written = np.zeros(len(passes), bool)
-            found = _fetch_rows(connection, _IN_LANGUAGES, (json.dumps(self.languages),))
+            rows = connection.execute(_IN_LANGUAGES, (json.dumps(self.languages),))
+            found = np.fromiter((row for (row,) in rows), np.int64)
             written[found[found < len(written)]] = True
             passes &= written
         if self.typed:
@@ -111,7 +138,7 @@ def collection_clause(scope: SearchScope) -> Clause:
 
 def source_clause(scope: SearchScope) -> Clause:
     """Return the clause for the chunks of the sources in `scope`, without its other filters."""
-    return Clause() if scope.sources is None else Clause(_IN["source"], (json.dumps(scope.sources.keys),))
+    return Clause() if scope.sources is None else Clause((_one_of("source", scope.sources.keys),))
 
 
 def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
@@ -124,25 +151,33 @@ def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
         "doc_id": filters.doc_id,
         "version": scope.version_tags,
     }
-    conditions_and_values: list[tuple[str, tuple[str | float, ...]]] = [
-        (_IN[name], (json.dumps(list(values)),)) for name, values in lists.items() if values
-    ]
+    conditions = [_one_of(name, values) for name, values in lists.items() if values]
     if sources is not None:
-        conditions_and_values.append((_IN["source"], (json.dumps(sources.keys),)))
+        conditions.append(_one_of("source", sources.keys))
     if filters.tags_any:
-        conditions_and_values.append((_TAGGED, (json.dumps(list(filters.tags_any)),)))
+        conditions.append(DocumentCondition(_TAGGED, (json.dumps(list(filters.tags_any)),), select=_OF_TAGS))
     if filters.path_glob:
-        conditions_and_values.append((_PATH, ()))
+        conditions.append(DocumentCondition(_PATH, patterns=filters.path_glob))
     if filters.path_not_glob:
-        conditions_and_values.append((_NOT_PATH, ()))
+        conditions.append(DocumentCondition(_NOT_PATH, patterns=filters.path_not_glob))
     for name, sql in _MOMENTS.items():
         moment = getattr(filters, name)
         if moment is not None:
-            conditions_and_values.append((sql, (moment.timestamp(),)))
-    on_document = " AND ".join(sql for sql, _ in conditions_and_values)
-    values = tuple(value for _, values in conditions_and_values for value in values)
+            conditions.append(DocumentCondition(sql, (moment.timestamp(),)))
+    conditions += [_passing(test) for condition in filters.metadata for test in condition.tests]
     typed = () if scope.operators is None else scope.operators.conditions
-    return Clause(on_document, values, filters.kind, filters.code_lang_names, typed)
+    return Clause(tuple(conditions), filters.kind, filters.code_lang_names, typed)
+
+
+def _one_of(name: str, values: Sequence[str]) -> DocumentCondition:
+    return DocumentCondition(_IN[name], (json.dumps(list(values)),))
+
+
+def _passing(test: MetadataTest) -> DocumentCondition:
+    condition, values = test.as_sql()
+    select = _WITH_VALUE.format(condition=condition)
+    is_in = "NOT IN" if test.is_negated else "IN"
+    return DocumentCondition(f"d.doc {is_in} ({select})", values, select=select, is_negated=test.is_negated)
 
 
 def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> None:
@@ -156,7 +191,3 @@ def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> No
 def _fits_any(patterns: Sequence[str]) -> Callable[[str], bool]:
     globs = [compile_glob(pattern) for pattern in patterns]
     return lambda path: any(glob.matches(path) for glob in globs)
-
-
-def _fetch_rows(connection: apsw.Connection, sql: str, values: tuple[str | float, ...]) -> np.ndarray:
-    return np.fromiter((row for (row,) in connection.execute(sql, values)), np.int64)

@@ -86,7 +86,7 @@ class MirrorView:
     @cached_property
     def passes(self) -> np.ndarray:
         """(n,) bool, read-only: whether the reader may see each row's chunk under filters and operators."""
-        passes = collection_clause(self.scope).mask(self.connection, self.collection.chunks)
+        passes = collection_clause(self.scope).mask(self.connection, self.collection)
         passes.flags.writeable = False
         return passes
 

@@ -25,6 +25,8 @@ RETURNING doc
 _FIND_DOCUMENT = "SELECT doc FROM documents WHERE doc_id = ?"
 _DELETE_DOCUMENT = "DELETE FROM documents WHERE doc = ?"
 _CLEAR_TAGS = "DELETE FROM document_tags WHERE doc = ?"
+_CLEAR_VALUES = "DELETE FROM document_values WHERE doc = ?"
+_ADD_VALUE = "INSERT INTO document_values (name, value, doc) VALUES (?, ?, ?)"
 _ADD_TAG = "INSERT INTO document_tags (tag, doc) VALUES (?, ?)"
 # The breadcrumb is compared, not the row version: a chunk that was deleted and created again between two
 # syncs starts at version 1.
@@ -70,6 +72,8 @@ class Applier:
         ).get
         self._connection.execute(_CLEAR_TAGS, (doc,))
         self._connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
+        self._connection.execute(_CLEAR_VALUES, (doc,))
+        self._connection.executemany(_ADD_VALUE, [(name, value, doc) for name, value in state.values])
         return self._replace_chunks(doc, state)
 
     def delete(self, doc_id: str) -> bool:

@@ -20,6 +20,7 @@ SELECT doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media,
     (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
 FROM documents d
 """
+_VALUES = "SELECT d.doc_id, v.name, v.value FROM document_values v JOIN documents d ON d.doc = v.doc"
 # The text index has its own copies of the ids, so that a row under a wrong id is detected.
 _CHUNKS = """
 SELECT f.chunk_id, f.doc_id, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
@@ -87,6 +88,8 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
             state.author,
             state.tags,
         )
+        for name, value in state.values:
+            yield ("value", state.doc_id, name, value)
         for chunk in state.chunks:
             yield (
                 "chunk",
@@ -103,12 +106,14 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
 def _mirror_rows(connection: apsw.Connection) -> Iterator[tuple[object, ...]]:
     for *fields, tags in connection.execute(_DOCUMENTS):
         yield ("document", *fields, tuple(sorted(json.loads(tags))))
+    for row in connection.execute(_VALUES):
+        yield ("value", *row)
     for row in connection.execute(_CHUNKS):
         yield ("chunk", *row)
 
 
 def _checksum(seq: int, rows: Iterable[tuple[object, ...]]) -> Checksum:
-    counts = {"document": 0, "chunk": 0}
+    counts = {"document": 0, "value": 0, "chunk": 0}
     total = 0
     for row in rows:
         counts[str(row[0])] += 1

@@ -1,7 +1,7 @@
 """Reads of a mirror from Postgres: the log after a number, and current documents, from one snapshot."""
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,6 +17,7 @@ from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
+from search.retrieval.query.metadata import Value
 from search.retrieval.query.titles import indexed_headings, title_key
 
 #: The setting of a workspace: whether words are indexed by their stems.
@@ -57,6 +58,8 @@ class DocumentState:
     dated_at: float
     author: str
     tags: tuple[str, ...]
+    #: Names and values of its metadata: see `search.retrieval.query.metadata`.
+    values: tuple[tuple[str, Value], ...] = ()
     chunks: tuple[ChunkState, ...]
 
     @property
@@ -205,12 +208,13 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             "dated_at",
             "author",
             "tags",
+            "filter_values",
         )
     )
     chunks_of_each = _group_chunks(workspace_id, [row[0] for row in rows])
     for row, chunks in zip(rows, chunks_of_each, strict=True):
         _, doc_id, path, title, lang, trust_level, media, source_key, version_tag, *rest = row
-        indexed_at, dated_at, author, tags = rest
+        indexed_at, dated_at, author, tags, values = rest
         yield DocumentState(
             doc_id=doc_id.hex,
             path=path,
@@ -224,8 +228,18 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             dated_at=dated_at.timestamp(),
             author=author,
             tags=tuple(sorted(set(tags))),
+            values=stored_values(values),
             chunks=chunks,
         )
+
+
+def stored_values(values: Mapping[str, Sequence[Value]]) -> tuple[tuple[str, Value], ...]:
+    """Return each of a document's `filter_values` with its name, numbers as floats."""
+    return tuple(
+        (name, value if isinstance(value, str) else float(value))
+        for name, several in values.items()
+        for value in several
+    )
 
 
 def _group_chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[ChunkState, ...]]:

@@ -13,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.engine.facets import Facets, source_titles
+from search.engine.facets import source_titles
 from search.pages.search.form import FILTER_LABELS, SearchInput
 from search.retrieval.query.filters import MOMENTS
+from search.retrieval.types import Facets
 
 _VALUES: Final = {
     ("media", "pdf"): "PDF",
@@ -85,20 +86,20 @@ def present_filters(
     since: Mapping[str, datetime],
 ) -> list[ShownFilter]:
     """Return the filters that offer a choice, with their counts."""
-    keys = [each.value for each in facets.by_filter["source"]]
+    keys = [str(each.value) for each in facets.by_filter["source"]]
     labels = source_titles(workspace, reader, keys) | {at.isoformat(): label for label, at in since.items()}
     found = []
     for name, values in facets.by_filter.items():
+        counts = [(str(each.value), each.documents) for each in values]
         shown = tuple(
             ShownValue(
-                label=_label(name, each.value, labels),
-                address=_toggle(search_input, name, each.value).address,
-                is_chosen=(name, each.value) in search_input.filters,
-                documents=each.documents,
+                label=_label(name, value, labels),
+                address=_toggle(search_input, name, value).address,
+                is_chosen=(name, value) in search_input.filters,
+                documents=documents,
             )
-            for each in values
-            if (name, each.value) in search_input.filters
-            or (each.documents and (name, each.value) != _MATCHES_ALL)
+            for value, documents in counts
+            if (name, value) in search_input.filters or (documents and (name, value) != _MATCHES_ALL)
         )
         if _is_choice(name, shown, facets.total):
             found.append(ShownFilter(name=name, label=FILTER_LABELS[name], values=shown))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.filter_codec import SINGLE, filters_from_json
 from search.retrieval.query.filters import MOMENTS, SearchFilters
-from search.retrieval.types import Group, Mode, SearchQuery
+from search.retrieval.types import Group, Mode, SearchQuery, Sort
 
 #: The numbers of hits that a page may show; the first is the default.
 HIT_COUNTS = ("10", "20", "50")
@@ -49,7 +49,7 @@ FILTER_LABELS: Final = {
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
 _NO_TYPOS = "false"
-_BY_DATE = "date"
+_BY_DATE = Sort.DATE.value
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: Values of all filters together.
 _MAX_VALUES = 100
@@ -188,7 +188,8 @@ class SearchInput:
             operators=True,
             mode=Mode(self.mode),
             group=Group.DOCUMENT,
-            k=int(HIT_COUNTS[-1] if self.is_by_date else self.k),
+            k=int(self.k),
+            sort=Sort.DATE if self.is_by_date else Sort.RELEVANCE,
             typos=self.typos,
             prefix=True,
             filters=self.search_filters(),

@@ -88,9 +88,7 @@ class SearchPage(SearchingPage):
         caller = None if is_partial(request) else self.access.identity
         result = search(workspace, search_input.query(), reader=self.access.reader, caller=caller)
         record_query(workspace, result, door=Door.PAGE, caller=self.access.identity)
-        if search_input.is_by_date:
-            result = by_date(result)
-        is_full = caller is None and len(result.hits) == int(search_input.k) and not search_input.is_by_date
+        is_full = caller is None and len(result.hits) == int(search_input.k)
         context: dict[str, Any] = {
             "result": result,
             "total": count_found(result, has_more=is_full or result.next_cursor is not None),
@@ -135,13 +133,6 @@ class FoundDocuments:
 
     value: int
     is_exact: bool
-
-
-def by_date(result: SearchResult) -> SearchResult:
-    """Return the best hits alone, the newest first, without related ones and without a next page."""
-    found = sorted((hit for hit in result.hits if not hit.related), key=lambda hit: hit.date, reverse=True)
-    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(found, start=1))
-    return replace(result, hits=hits, next_cursor=None)
 
 
 def count_found(result: SearchResult, *, has_more: bool) -> FoundDocuments:

@@ -1,11 +1,13 @@
-"""Optional stages after fusion: grouping by document, per-file cap, rerank, cutoff."""
+"""Optional stages after fusion: age, grouping by document, per-file cap, rerank, cutoff, another order."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import takewhile
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -13,13 +15,15 @@ import numpy as np
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
 from search.retrieval.fusion.scores import bm25_magnitudes
-from search.retrieval.types import Group, Mode, RerankOutcome, SearchQuery
+from search.retrieval.types import MAX_K as LONGEST
+from search.retrieval.types import Group, Mode, RerankOutcome, SearchQuery, Sort
 
 T = TypeVar("T")
 
 #: Number of fused candidates considered, and number kept of one document before a rerank.
 TOP_M = 60
 PRE_RERANK_MAX_PER_FILE = 5
+DEFAULT_HALF_LIFE_DAYS = 180
 
 
 def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], cap: int) -> list[T]:
@@ -33,6 +37,46 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
         if counts[file_of(candidate)] <= cap:
             kept.append(candidate)
     return kept
+
+
+@dataclass(frozen=True, slots=True)
+class SortKeys:
+    """What a list can be ordered by, beside scores."""
+
+    title: str
+    dated_at: datetime
+
+
+def lower_old(
+    candidates: Sequence[RankedEntry],
+    keys: Mapping[str, SortKeys],
+    *,
+    now: datetime,
+    share: float,
+    half_life: timedelta,
+) -> list[RankedEntry]:
+    """Return the candidates with scores lowered by age, in their new order; related ones stay last.
+
+    Age takes up to `share` of a score: half of that at `half_life`, and nothing from what is dated in the
+    future.
+    """
+    lowered = []
+    for candidate in candidates:
+        age = max(timedelta(), now - keys[candidate.chunk_id].dated_at) / half_life
+        score = candidate.score * (1 - share * (1 - 0.5**age))
+        retrieval = replace(candidate.retrieval, fusion_score=score)
+        lowered.append(replace(candidate, score=score, retrieval=retrieval))
+    return sorted(lowered, key=lambda candidate: (candidate.retrieval.related, -candidate.score))
+
+
+def sort_entries(
+    entries: Sequence[RankedEntry], keys: Mapping[str, SortKeys], order: Sort
+) -> list[RankedEntry]:
+    """Return the entries that are not only related, the newest first or by title; equal ones as ranked."""
+    found = [entry for entry in entries if not entry.retrieval.related]
+    if order is Sort.TITLE:
+        return sorted(found, key=lambda entry: keys[entry.chunk_id].title.casefold())
+    return sorted(found, key=lambda entry: keys[entry.chunk_id].dated_at, reverse=True)
 
 
 #: The shares of a document's best candidates in its score.
@@ -115,10 +159,24 @@ class Stages:
     per_file_cap: int = 0
     rerank: bool = False
     cutoff: bool = False
+    #: The share of a score that age takes, and the age at which it takes half of that.
+    recency: float = 0.0
+    half_life: timedelta = timedelta(days=DEFAULT_HALF_LIFE_DAYS)
+    sort: Sort = Sort.RELEVANCE
 
     @classmethod
-    def of(cls, query: SearchQuery, pre_rerank_max_per_file: int) -> "Stages":
-        """Return the stages that `query` requests; a rerank or cutoff implies a cap."""
+    def of(
+        cls,
+        query: SearchQuery,
+        pre_rerank_max_per_file: int,
+        *,
+        recency: float = 0.0,
+        half_life_days: int = DEFAULT_HALF_LIFE_DAYS,
+    ) -> "Stages":
+        """Return the stages that `query` requests; a rerank or cutoff implies a cap.
+
+        `recency` is that of a query which has none of its own.
+        """
         implied = pre_rerank_max_per_file if query.rerank or query.cutoff else 0
         cap = implied if query.per_file_cap is None else query.per_file_cap
         return cls(
@@ -126,23 +184,37 @@ class Stages:
             per_file_cap=cap,
             rerank=query.rerank,
             cutoff=query.cutoff,
+            recency=recency if query.recency is None else query.recency,
+            half_life=timedelta(days=half_life_days),
+            sort=query.sort,
         )
 
     @property
     def are_any(self) -> bool:
         """Return whether any stage may change the fused list."""
-        return self.are_documents or self.per_file_cap > 0 or self.rerank or self.cutoff
+        needed = self.need_sort_keys or self.are_documents or self.rerank or self.cutoff
+        return needed or self.per_file_cap > 0
+
+    @property
+    def need_sort_keys(self) -> bool:
+        """Return whether a stage reads titles or dates."""
+        return self.recency > 0 or self.sort is not Sort.RELEVANCE
 
     def window(self, k: int) -> int:
         """Return the number of fused candidates considered for `k` hits.
 
         A rerank considers the first 60 whatever `k` is, so that its cost has a bound and a shorter list is
-        the start of a longer one; later candidates are not in the list.
+        the start of a longer one; later candidates are not in the list. Another order than that of relevance
+        is one of as many hits as a list may have.
         """
+        if self.sort is not Sort.RELEVANCE:
+            return LONGEST
         if self.rerank:
             return TOP_M
         if self.are_documents:
             return max(_PER_DOCUMENT * k, _LEAST_GROUPED)
+        if self.recency > 0:
+            return max(k, _LEAST_GROUPED)
         return max(k, TOP_M) if self.are_any else k
 
 
@@ -158,7 +230,7 @@ class PostFusionResult:
     over_cap: tuple[str, ...]
     #: Chunk ids, in the order of the list that was cut.
     below_cutoff: tuple[str, ...]
-    #: By stage: `group`, `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
+    #: By stage: `recency`, `group`, `cap`, `rerank`, `cutoff`, `sort`; a stage that did not run is not in it.
     timings_ms: Mapping[str, float]
     #: Whether all candidates were still there when the stages read them.
     is_whole: bool = True
@@ -172,14 +244,22 @@ def apply_stages(
     document_of: Mapping[str, Hashable],
     passages_of: Callable[[Sequence[str]], Mapping[str, str]],
     reranker: Reranker | None,
+    sort_keys: Mapping[str, SortKeys] = MappingProxyType({}),
+    today: datetime | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> PostFusionResult:
-    """Apply cap, rerank and cutoff to `entries`, the fused candidates in `stages.window`, best first.
+    """Apply the stages to `entries`, the fused candidates in `stages.window`, best first.
 
-    `document_of` identifies each candidate's document. `passages_of` returns the texts for the reranker by
+    `document_of` identifies each candidate's document, `sort_keys` has its title and date where a stage needs
+    them; ages are counted up to `today`. `passages_of` returns the texts for the reranker by
     chunk id; a candidate without one was deleted meanwhile and is left out. `query` is the rerank channel.
     """
     timings: dict[str, float] = {}
+    if stages.recency > 0 and today is not None:
+        with _measure("recency", timings, clock):
+            entries = lower_old(
+                entries, sort_keys, now=today, share=stages.recency, half_life=stages.half_life
+            )
     if stages.are_documents:
         with _measure("group", timings, clock):
             entries = group_by_document(entries, document_of)
@@ -200,8 +280,12 @@ def apply_stages(
     if stages.cutoff:
         with _measure("cutoff", timings, clock):
             n_kept = _cutoff_size(kept, outcome)
+    shown: Sequence[RankedEntry] = kept[:n_kept]
+    if stages.sort is not Sort.RELEVANCE:
+        with _measure("sort", timings, clock):
+            shown = sort_entries(shown, sort_keys, stages.sort)
     return PostFusionResult(
-        entries=_renumber(kept[:n_kept]),
+        entries=_renumber(shown),
         rerank=outcome,
         over_cap=over_cap,
         below_cutoff=tuple(entry.chunk_id for entry in kept[n_kept:]),

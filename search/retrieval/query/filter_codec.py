@@ -1,4 +1,7 @@
-"""The JSON form of search filters: each filter's name with its value or its list of values."""
+"""The JSON form of search filters: each filter's name with its value, or its list of values.
+
+`metadata` has an object with a condition for each field.
+"""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -7,6 +10,7 @@ from typing import Any, Final
 
 from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.query.filters import MOMENTS, SearchFilters
+from search.retrieval.query.metadata import parse_metadata_filter
 
 #: Filters with a single value.
 SINGLE: Final = frozenset({"trust_min", *MOMENTS})
@@ -16,7 +20,10 @@ _NAMES: Final = tuple(field.name for field in fields(SearchFilters))
 def filters_to_json(filters: SearchFilters) -> dict[str, Any]:
     """Return the filters in use; equal filters have equal JSON."""
     values = {name: getattr(filters, name) for name in filters.shape()}
-    return values | {name: values[name].isoformat() for name in MOMENTS if name in values}
+    values |= {name: values[name].isoformat() for name in MOMENTS if name in values}
+    if filters.metadata:
+        values["metadata"] = {condition.name: condition.wanted for condition in filters.metadata}
+    return values
 
 
 def filters_from_json(given: object) -> SearchFilters:
@@ -48,6 +55,8 @@ def parse_moment(name: str, value: object) -> datetime:
 def _parse_value(name: str, value: object) -> object:
     if name in MOMENTS:
         return parse_moment(name, value)
+    if name == "metadata":
+        return parse_metadata_filter(value)
     if isinstance(value, str) or name in SINGLE:
         return _check_text(name, value)
     if not isinstance(value, list | tuple):

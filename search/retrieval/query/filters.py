@@ -13,6 +13,7 @@ from typing import NoReturn
 from search.retrieval.code.languages import code_language_names
 from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.metadata import MetadataCondition
 from search.retrieval.text.sanitize import is_storable
 
 #: Maximum number of patterns of both path filters together. PostgreSQL caches 32 compiled expressions; with
@@ -108,6 +109,8 @@ class SearchFilters:
     #: Documents with this date or a later one, with an earlier one; both with a time zone.
     dated_after: datetime | None = None
     dated_before: datetime | None = None
+    #: See `search.retrieval.query.metadata`; by name.
+    metadata: tuple[MetadataCondition, ...] = ()
 
     @property
     def code_lang_names(self) -> tuple[str, ...]:

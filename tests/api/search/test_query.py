@@ -1,5 +1,7 @@
 """Parameters of a search by GET and by POST: each test fails if its parameter is ignored."""
 
+import json
+
 import pytest
 
 from search.api.query import ChannelFields, FilterFields, QueryFields, SearchBody
@@ -21,7 +23,7 @@ def fill(workspace):
         trust_level="primary",
     )
     write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary")
-    stated = {"author": "Ada", "date": "2001-01-02"}
+    stated = {"author": "Ada", "date": "2001-01-02", "year": 2001}
     write(
         workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",), metadata=stated
     )
@@ -94,6 +96,13 @@ def test_filters_narrow_the_same_by_get_and_by_post(ask, workspace, subtests):
             assert hit_paths(ask["POST"](filters={name: value})) == expected
     assert hit_paths(ask["POST"](filters={"lang": "de"})) == {"notes/de.md"}
     assert hit_paths(ask["GET"](media="text", lang="en")) == {"guides/install.md"}
+
+
+def test_metadata_narrows_the_hits(ask):
+    year = {"year": {"gte": 2000, "lt": 2002}, "author": ["Ada", "Bob"]}
+    assert hit_paths(ask["POST"](filters={"metadata": year})) == {"notes/de.md"}
+    assert hit_paths(ask["GET"](metadata=json.dumps(year))) == {"notes/de.md"}
+    assert hit_paths(ask["POST"](filters={"metadata": {"year": {"exists": False}}})) == ALL - {"notes/de.md"}
 
 
 def test_q_is_searched_in_the_default_versions(search):
@@ -193,6 +202,69 @@ def test_why_not_names_the_gate_of_a_chunk_or_document(search):
     assert search(q="Notiz", why_not="0" * 32).json()["explain"]["why_not"]["gate"] == "unknown"
 
 
+def test_text_and_metadata_come_when_they_are_asked_for(search):
+    (plain,), (full,), (short,) = (
+        search(q="Notiz", **given).json()["hits"]
+        for given in ({}, {"include": ["text", "metadata"]}, {"include": ["text"], "max_text_chars": 5})
+    )
+    assert (plain["text"], plain["metadata"]) == (None, None)
+    assert (full["text"], full["metadata"]["year"]) == ("alpha Notiz", 2001)
+    assert (short["text"], short["metadata"]) == ("alpha", None)
+
+
+def test_fields_are_those_that_are_named(search):
+    found = search(q="delta", k=5, fields=["doc_path", "rank"]).json()
+    assert [set(hit) for hit in found["hits"]] == [{"doc_path", "rank"}] * 5
+    second = search(q=None, mode=None, cursor=found["next_cursor"], fields=["rank"]).json()
+    assert second["hits"] == [{"rank": rank} for rank in range(6, 11)]
+
+
+def test_next_page_includes_what_the_first_did(search):
+    cursor = search(q="delta", k=5, include=["text"], max_text_chars=5).json()["next_cursor"]
+    assert {hit["text"] for hit in search(q=None, mode=None, cursor=cursor).json()["hits"]} == {"delta"}
+
+
+def test_hits_are_in_the_order_asked_for(search):
+    ranked = [hit["doc_path"] for hit in search(per_file_cap=1).json()["hits"]]
+    newest, by_title = (
+        [hit["doc_path"] for hit in search(sort=order, per_file_cap=1).json()["hits"]]
+        for order in ("date", "title")
+    )
+    assert newest[-1] == "notes/de.md"
+    assert sorted(by_title) == sorted(ranked)
+    first = search(q="delta", sort="title", k=5).json()
+    second = search(q=None, mode=None, cursor=first["next_cursor"]).json()
+    titles = [hit["title"] for hit in (*first["hits"], *second["hits"])]
+    assert titles == sorted(titles) and len(titles) == 10
+
+
+def test_recency_lowers_what_is_old(search, workspace):
+    def last(**given):
+        return search(q="alpha Notiz", group="document", **given).json()["hits"][-1]
+
+    assert last()["doc_path"] != "notes/de.md"
+    old = last(recency=1)
+    assert (old["doc_path"], old["rank"]) == ("notes/de.md", 3)
+    assert old["score"] < 0.01
+    workspace.settings = {"recency": 1.0, "recency_half_life_days": 36_500}
+    workspace.save(update_fields=["settings"])
+    assert last()["score"] > 0.01
+    assert last(recency=0)["doc_path"] != "notes/de.md"
+
+
+def test_facets_count_the_documents_of_each_value(search):
+    found = search(q="alpha", facets=["lang", "metadata.year"]).json()["facets"]
+    assert (found["total"], found["is_relaxed"]) == (3, False)
+    counts = {
+        name: {each["value"]: each["documents"] for each in values}
+        for name, values in found["by_filter"].items()
+    }
+    assert counts == {"lang": {"en": 1, "de": 1, "und": 1}, "metadata.year": {2001: 1}}
+    one = search(q="alpha", facets="lang", max_facet_values=1).json()["facets"]["by_filter"]
+    assert len(one["lang"]) == 1
+    assert search(q="alpha").json()["facets"] is None
+
+
 def test_cursor_opens_the_next_page(search):
     first = search(q="delta", k=5).json()
     second = search(q=None, mode=None, cursor=first["next_cursor"])
@@ -213,6 +285,17 @@ REFUSALS = [
         for text in ("maybe", "")
     ),
     ("explain", "null", "invalid_request"),
+    ("sort", "size", "invalid_query"),
+    ("include", ["all"], "invalid_query"),
+    ("max_text_chars", "0", "invalid_query"),
+    ("max_text_chars", "20001", "invalid_query"),
+    ("fields", ["color"], "invalid_request"),
+    ("recency", "2", "invalid_query"),
+    ("facets", ["color"], "invalid_query"),
+    ("max_facet_values", "0", "invalid_request"),
+    ("metadata", '["a"]', "invalid_filter"),
+    ("metadata", '{"a": {"like": 1}}', "invalid_filter"),
+    ("metadata", "{", "invalid_request"),
     ("why_not", "xyz", "invalid_query"),
     ("why_not", "", "invalid_request"),
     ("min_seq", "-1", "invalid_request"),

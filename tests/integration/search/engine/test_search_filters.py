@@ -14,6 +14,7 @@ from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
 from search.retrieval.fusion.legs import candidate_limit, pack_ids, unpack_ids
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.query.metadata import parse_metadata_filter
 from search.retrieval.types import Mode
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import live_space
@@ -39,10 +40,15 @@ def fill(workspace):
     )
     code = {"media": "code", "trust_level": "generated", "lang": "und"}
     write(workspace, "docs/c.py", chunk("apple tree", kind="code", language="python"), **code)
-    write(workspace, "d.md", "apple tree", source="web", trust_level="unknown")
+    facts = {"team": "ops", "year": 2021, "stack": ["web", "db"], "is": {"draft": False}, "due": "2024-03-01"}
+    write(workspace, "d.md", "apple tree", source="web", trust_level="unknown", metadata=facts)
     write(workspace, "docs/a.md", "apple tree", version="v1", tags=("fruit",))
     Document.objects.in_workspace(workspace).update(indexed_at=NOON)
     Document.objects.in_workspace(workspace).filter(path="d.md").update(indexed_at=NOON + timedelta(hours=1))
+
+
+def metadata(**conditions):
+    return {"metadata": parse_metadata_filter(conditions)}
 
 
 ALL = {"docs/a.md", "docs/deep/b.md", "docs/c.py", "d.md"}
@@ -90,6 +96,20 @@ CASES = [
     ({"dated_after": NEW_YEAR}, ALL),
     ({"dated_after": NEW_YEAR + timedelta(seconds=1)}, ALL - {"docs/deep/b.md"}),
     ({"dated_after": NEW_YEAR, "dated_before": NOON}, {"docs/deep/b.md"}),
+    (metadata(team="ops"), {"d.md"}),
+    (metadata(team=["dev", "ops"], year={"gte": 2021, "lt": 2022}), {"d.md"}),
+    (metadata(team="Ops"), set()),
+    (metadata(team={"not": ["ops"]}), ALL - {"d.md"}),
+    (metadata(team={"exists": True}), {"d.md"}),
+    (metadata(team={"exists": False}, author={"exists": False}), {"docs/a.md", "docs/c.py"}),
+    (metadata(stack="db"), {"d.md"}),
+    (metadata(**{"is.draft": False}), {"d.md"}),
+    (metadata(year={"gt": 2021}), set()),
+    (metadata(year="2021"), set()),
+    (metadata(due={"gte": "2024-02-29T23:00:00-02:00"}), set()),
+    (metadata(due={"gte": "2024-03-01T01:00:00+02:00", "lt": "2024-03-02"}), {"d.md"}),
+    (metadata(date={"lte": "2024-01-01"}), {"docs/deep/b.md"}),
+    (metadata(due={"gte": 0}), set()),
     ({"lang": ("en",), "source": ("web",), "trust_min": TrustLevel.UNKNOWN}, {"d.md"}),
     ({"tags_any": ("plant",), "lang": ("en",)}, {"docs/a.md"}),
 ]

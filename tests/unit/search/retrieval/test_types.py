@@ -130,6 +130,7 @@ def test_hit_on_the_wire():
         "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None,
         "date": "2026-01-31T12:00:00Z", "author": None,
         "also_in": [], "sections": None, "section_count": None, "related": False,
+        "text": None, "metadata": None,
     }  # fmt: skip
 
 
@@ -148,6 +149,7 @@ def test_response_on_the_wire():
         "corrected_query": None,
         "did_you_mean": None,
         "explain": None,
+        "facets": None,
     }  # fmt: skip
     east = timezone(timedelta(hours=2))
     assert time_to_wire(datetime(2026, 1, 1, 1, 30, tzinfo=east)) == "2025-12-31T23:30:00Z"

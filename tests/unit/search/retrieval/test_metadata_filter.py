@@ -1,0 +1,93 @@
+"""Filters on metadata: the values of a document, and the conditions on them."""
+
+import pytest
+
+from search.retrieval.errors import InvalidFilter
+from search.retrieval.query.metadata import (
+    MAX_CONDITIONS,
+    MAX_FIELDS,
+    MAX_VALUES,
+    field_names,
+    filter_values,
+    parse_metadata_filter,
+)
+
+
+def passes(values, given):
+    return all(test.passes(values) for each in parse_metadata_filter(given) for test in each.tests)
+
+
+def test_metadata_is_flattened_to_texts_and_numbers():
+    found = filter_values(
+        {
+            "team": "ops",
+            "year": 2021,
+            "stack": ["web", "db", "web", None],
+            "review": {"by": {"name": "Ada"}, "done": True},
+            "nothing": None,
+            "deep": {"a": {"b": {"c": {"d": {"e": {"f": 1}}}}}},
+            "inf": float("inf"),
+            "\x00": "no name",
+        }
+    )
+    assert found == {
+        "team": ["ops"],
+        "year": [2021.0],
+        "stack": ["web", "db"],
+        "review.by.name": ["Ada"],
+        "review.done": ["true"],
+    }
+
+
+def test_times_of_dates_stand_beside_their_text():
+    found = filter_values({"due": ["2024-03-01", "soon", "2024-03-01T02:00:00+02:00"], "year": "2024"})
+    assert field_names(found) == ["due", "year"]
+    (times,) = (values for name, values in found.items() if name not in ("due", "year"))
+    assert times == [1709251200.0, 1709251200.0]
+
+
+def test_what_is_beyond_the_limits_is_left_out():
+    assert len(filter_values({f"f{number}": 1 for number in range(MAX_FIELDS + 5)})) == MAX_FIELDS
+    assert len(filter_values({"f": list(range(MAX_VALUES + 5))})["f"]) == MAX_VALUES
+
+
+def test_values_meet_conditions():
+    values = filter_values({"team": "ops", "year": 2021, "stack": ["web", "db"], "due": "2024-03-01"})
+    for given, expected in [
+        ({"team": "ops"}, True),
+        ({"team": "dev"}, False),
+        ({"team": {"in": ["dev", "ops"]}}, True),
+        ({"team": {"not": "dev"}}, True),
+        ({"other": {"not": "dev"}}, True),
+        ({"stack": {"not": "db"}}, False),
+        ({"year": {"gt": 2020, "lte": 2021}}, True),
+        ({"year": {"lt": 2021}}, False),
+        ({"team": {"gte": 0}}, False),
+        ({"due": {"gt": "2024-02-29", "lt": "2024-03-02T00:00:00Z"}}, True),
+        ({"due": {"exists": True}, "gone": {"exists": False}}, True),
+        ({"due": {"exists": False}}, False),
+        ({}, True),
+    ]:
+        assert passes(values, given) is expected, given
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "team",
+        {"": "x"},
+        {"team": None},
+        {"team": []},
+        {"team": {}},
+        {"team": {"like": "o"}},
+        {"team": {"exists": "yes"}},
+        {"team": {"gte": "soon"}},
+        {"team": {"gte": True}},
+        {"team": [{"a": 1}]},
+        {"team": ["x"] * (MAX_VALUES + 1)},
+        {str(number): 1 for number in range(MAX_CONDITIONS + 1)},
+    ],
+)
+def test_wrong_condition_is_refused(given):
+    with pytest.raises(InvalidFilter):
+        parse_metadata_filter(given)
