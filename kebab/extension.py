@@ -66,6 +66,8 @@ class Extension:
     source_counters: "Sequence[CountSources]" = ()
     #: Return the rendition of a document's bytes at a path, for its page; None if there is none.
     document_drawers: Sequence[Callable[[bytes, str], Any]] = ()
+    #: Return the filters of a search in their canonical form; raise an error of a tree for wrong ones.
+    filter_readers: Sequence[Callable[[Any], dict[str, Any]]] = ()
     #: Search a bundle file by the body of a search request, and return the wire document.
     bundle_searches: Sequence[Callable[[Path, Mapping[str, Any]], dict[str, Any]]] = ()
 

@@ -297,11 +297,21 @@ INSTALLED_APPS = [
 ]
 
 # Requests to the API with a token take some of these: see `kebab.http.handlers`.
+# Of scripts on other sites' pages, as far as a workspace allows them; only the API answers them.
+CORS_URLS_REGEX = r"^/api/v1/workspaces/"
+CORS_ALLOW_HEADERS = ("authorization", "content-type", "idempotency-key", "last-event-id")
+CORS_EXPOSE_HEADERS = (
+    *("Idempotency-Replayed", "Kebab-Seq", "Link", "Location"),
+    *("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"),
+)
+CORS_PREFLIGHT_MAX_AGE = 3_600
+
 MIDDLEWARE = [
     "kebab.http.request_id.IdentifyRequests",
     "kebab.tenancy.middleware.ActNowhere",
     "kebab.observability.metrics.requests.MeasureRequests",
     "kebab.http.security_headers.SecurityHeaders",
+    "kebab.http.cross_origin.AllowOrigins",
     "django.middleware.security.SecurityMiddleware",
     "kebab.http.compression.CompressStaticFiles",
     "whitenoise.middleware.WhiteNoiseMiddleware",

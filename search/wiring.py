@@ -1,5 +1,7 @@
 """The extension of the app `search`."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from kebab.database.on_commit import run_on_commit
@@ -18,6 +20,7 @@ from search.models import EmbeddingSpace
 from search.query_log.recorder import flush_query_log
 from search.query_log.storage import REVIEW
 from search.retrieval.errors import SearchError
+from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.settings.preferences import PREFERENCES
 from search.vectors.index import drop_index_concurrently
 
@@ -39,7 +42,13 @@ def _delete_files_and_indexes(workspace: Workspace) -> None:
         run_on_commit(drop_index_concurrently, space)
 
 
+def _read_filters(given: Any) -> dict[str, Any]:
+    """Return search filters in their canonical form. Raises InvalidFilter."""
+    return filters_to_json(filters_from_json(given))
+
+
 EXTENSION = Extension(
+    filter_readers=(_read_filters,),
     error_trees=(SearchError, CorpusError),
     preferences=PREFERENCES,
     settings_guards=(lazy("search.evaluation.guard.guard_settings"),),

@@ -17,13 +17,13 @@ _FIRST_STEPS_S = (0.005, 0.005, 0.01, 0.01, 0.02, 0.03, 0.04)
 _STEP_S = 0.05
 
 
-def wait_until_searchable(job: Job) -> Job | None:
+def wait_until_searchable(job: Job, *, limit_s: float | None = None) -> Job | None:
     """Wait until an upload's job has ended and its writes are searchable here; return the ended job.
 
-    None when that takes longer than KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason when the
-    document was not ingested, NotFound when the workspace was deleted.
+    None when that takes longer than `limit_s`, or KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason
+    when the document was not ingested, NotFound when the workspace was deleted.
     """
-    deadline = time.monotonic() + settings.KEBAB_WAIT_LIMIT_S
+    deadline = time.monotonic() + (settings.KEBAB_WAIT_LIMIT_S if limit_s is None else limit_s)
     ended_job = _wait_for_end(job, deadline)
     if ended_job is None:
         return None

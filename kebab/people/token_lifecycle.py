@@ -1,8 +1,10 @@
 """Creation, revocation and rotation of tokens, with audit events; a rotated token may work on for a while."""
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,9 +28,13 @@ def issue_token(
     scopes: Iterable[TokenScope | str],
     name: str = "",
     groups: Collection[uuid.UUID] = (),
+    filters: Mapping[str, Any] = MappingProxyType({}),
     expires_at: datetime | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token; return it and its secret form. Raises Unprocessable for groups that don't exist."""
+    """Create a token; return it and its secret form. Raises Unprocessable for groups that don't exist.
+
+    With `filters` it may only search, narrowed by them.
+    """
     with transaction.atomic():
         named = lock_groups(access.workspace, groups)
         token, secret = mint_token(
@@ -36,11 +42,17 @@ def issue_token(
             scopes=scopes,
             name=name,
             groups=named,
+            filters=filters,
             expires_at=expires_at,
             created_by=access.user,
         )
         audit.record(
-            access, "token.created", _subject(token), scopes=token.scopes, groups=_group_names(named)
+            access,
+            "token.created",
+            _subject(token),
+            scopes=token.scopes,
+            groups=_group_names(named),
+            **({"filters": token.filters} if token.filters else {}),
         )
     return token, secret
 
@@ -91,6 +103,7 @@ def _mint_copy(access: Access, old: ApiToken) -> tuple[ApiToken, str]:
         scopes=old.scopes,
         name=old.name,
         groups=lock_groups(access.workspace, list(groups)),
+        filters=old.filters,
         expires_at=old.expires_at,
         created_by=access.user,
     )

@@ -5,9 +5,11 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
@@ -32,6 +34,7 @@ def mint_token(
     scopes: Iterable[TokenScope | str],
     name: str = "",
     groups: Collection[Group] = (),
+    filters: Mapping[str, Any] = MappingProxyType({}),
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
@@ -48,6 +51,7 @@ def mint_token(
             prefix=prefix,
             secret_sha256=hashlib.sha256(secret.encode()).digest(),
             scopes=sorted({TokenScope(scope).value for scope in scopes}),
+            filters=dict(filters),
             expires_at=expires_at,
             created_by=created_by,
         )

@@ -23,7 +23,7 @@ from search.retrieval.wire import BULK_VERSION, result_to_wire
 class BulkSearchView(WorkspaceView):
     """Up to 100 searches, run one after another; an error in one doesn't affect the others."""
 
-    required: ClassVar = {"POST": Need(role=Role.VIEWER, scope=TokenScope.SEARCH)}
+    required: ClassVar = {"POST": Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)}
     body_limit_bytes = 5_000_000
     typed_text = TYPED_TEXT
 

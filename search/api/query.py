@@ -9,7 +9,7 @@ import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.errors import FieldError
+from kebab.http.api.errors import FieldError, Forbidden
 from kebab.http.api.fields import ShortListField, TypedTextField
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
@@ -311,6 +311,8 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
     """
     workspace, reader, caller = access.workspace, access.reader, access.identity
     cursor = given.get("cursor")
+    if access.token is not None and access.token.filters:
+        filters = _narrow(access.token.filters, given, filters)
     if cursor is not None:
         with _ErrorsAbout("k"):
             return fetch_next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
@@ -333,6 +335,29 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
             obeys_operators=query.operators,
         )
     return replace(result, facets=facets)
+
+
+def _narrow(
+    fixed: Mapping[str, Any], given: Mapping[str, Any], filters: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the filters of a request with those of its token.
+
+    Raises Forbidden for what would show more than they let through: facets of the token's own filters, which
+    wouldn't narrow their counts, and the reasons why something else is not among the hits.
+    """
+    own = {name for name in fixed if name != "metadata"}
+    own |= {METADATA_PREFIX + name for name in fixed.get("metadata", ())}
+    used = {name for name in filters if name != "metadata"}
+    used |= {METADATA_PREFIX + name for name in filters.get("metadata", ())}
+    for names, where in ((used, "filters"), (set(given.get("facets", ())), "facets")):
+        if taken := sorted(own & names):
+            raise Forbidden(f"This token fixes the filter {taken[0]}; leave it out of the {where}.")
+    if "why_not" in given:
+        raise Forbidden("This token has filters, so it may not ask why something is not among the hits.")
+    merged = {**filters, **fixed}
+    if "metadata" in filters and "metadata" in fixed:
+        merged["metadata"] = {**filters["metadata"], **fixed["metadata"]}
+    return merged
 
 
 def _facet_names(given: Sequence[str]) -> list[str]:

@@ -10,13 +10,13 @@ from rest_framework.request import Request
 
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import WorkspaceView, next_link
 from kebab.people.models import Role, TokenScope
 from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, run_search
 from search.api.wire_schemas import inline_schema
 from search.retrieval.wire import result_to_wire
 
-_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
+_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)
 _FILTERS = frozenset(FilterFields().fields)
 
 
@@ -32,7 +32,10 @@ class SearchView(WorkspaceView):
         """Search. Repeat a parameter to give it several values."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
         result = run_search(self.access, self.query, filters)
-        return json_response(result_to_wire(result, self.query.get("fields", ())))
+        response = json_response(result_to_wire(result, self.query.get("fields", ())))
+        if result.next_cursor is not None:
+            response.headers["Link"] = next_link(request, result.next_cursor, keep=("k", "fields"))
+        return response
 
     @extend_schema(request=SearchBody, responses={200: inline_schema("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:

@@ -149,7 +149,11 @@ def parse_upload(request: Request) -> Upload | ArchiveUpload:
     if isinstance(request.data, QueryDict):
         _check_repeats(request.data)
         return build_upload(strict_body(request, NewFile))
-    fields = strict_body(request, NewText)
+    return parse_text_upload(strict_body(request, NewText))
+
+
+def parse_text_upload(fields: Mapping[str, Any]) -> Upload:
+    """Build the upload from the clean fields of a `NewText`. Raises TooLarge."""
     return _build_upload(fields, fields["path"], check_size(fields["text"].encode()))
 
 

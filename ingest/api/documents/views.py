@@ -22,6 +22,7 @@ from ingest.api.documents.serializers import (
 )
 from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.querysets import check_replay, filter_documents, get_job, job_address
+from ingest.models import Job
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from ingest.services.job_wait import wait_until_searchable
 from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_document, update_document
@@ -39,7 +40,7 @@ from search.api.querysets import get_document
 from search.api.serializers import DocumentSerializer
 from search.corpus import DocumentLocation
 
-_CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
+CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 _ORDERS: Final = {
     "": ("id",),
     "path": ("path", "id"),
@@ -52,7 +53,7 @@ class DocumentsView(WorkspaceView):
     """The documents of a workspace."""
 
     parser_classes = (StrictJSONParser, UploadParser)
-    required: ClassVar = {"GET": READ, "POST": _CHANGE}
+    required: ClassVar = {"GET": READ, "POST": CHANGE}
     queries: ClassVar = {"GET": DocumentsQuery, "POST": WaitQuery}
 
     @property
@@ -85,7 +86,7 @@ class DocumentsView(WorkspaceView):
 class OneDocumentView(DocumentView):
     """One document, for reading and changing."""
 
-    required: ClassVar = {"GET": READ, "PATCH": _CHANGE, "DELETE": _CHANGE}
+    required: ClassVar = {"GET": READ, "PATCH": CHANGE, "DELETE": CHANGE}
     queries: ClassVar = {"PATCH": WaitQuery}
 
     @extend_schema(request=DocumentChange, responses={200: AcceptedSerializer, 202: AcceptedSerializer})
@@ -115,16 +116,22 @@ def submit_upload(access: Access, upload: Upload | ArchiveUpload) -> AcceptedUpl
     return accept_upload(access.workspace, upload, **request_details)
 
 
+def accepted_body(access: Access, accepted: AcceptedUpload, ended: Job | None) -> dict[str, Any]:
+    """Return the body that tells of an upload and its job, which may have `ended`."""
+    place = accepted.place
+    return {
+        "document": None if place is None else PlacedDocumentSerializer(place).data,
+        "job": JobSerializer(get_job(access, accepted.job.pk)).data,
+        "seq": None if ended is None else ended.seq,
+    }
+
+
 def _upload_response(
     access: Access, accepted: AcceptedUpload, *, is_waiting: bool, done_status: int
 ) -> Response:
     ended = wait_until_searchable(accepted.job) if is_waiting else None
     place = accepted.place
-    body = {
-        "document": None if place is None else PlacedDocumentSerializer(place).data,
-        "job": JobSerializer(get_job(access, accepted.job.pk)).data,
-        "seq": None if ended is None else ended.seq,
-    }
+    body = accepted_body(access, accepted, ended)
     if ended is None:
         return Response(body, status=202, headers={"Location": job_address(access, accepted.job)})
     location = _place_address(access, place) if place is not None else job_address(access, accepted.job)

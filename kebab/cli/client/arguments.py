@@ -8,7 +8,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final, NoReturn, TextIO
 
-from kebab.cli.errors import Exit, write_error
+from kebab.cli.errors import CliError, Exit, write_error
 
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([dhm])")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -32,6 +32,8 @@ _DATES: Final[Mapping[str, tuple[str, str]]] = {
     "before": ("dated_before", "documents with an earlier date"),
     "ingested-after": ("ingested_after", "documents ingested at this time or later"),
 }
+_METADATA = re.compile(r"(?P<not>!?)(?P<name>[^=<>!]+)(?:(?P<sign>!=|<=|>=|=|<|>)(?P<value>.+))?", re.DOTALL)
+_COMPARISONS: Final = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 #: The levels of trust, the best first.
 TRUST: Final = ("primary", "secondary", "generated", "unknown")
 
@@ -129,13 +131,44 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     for name, (_, meaning) in _DATES.items():
         group.add_argument(f"--{name}", metavar="DATE", help=meaning)
     group.add_argument("--trust-min", choices=TRUST, help="this level of trust or a better one")
+    text = (
+        "team=ops, team!=dev, 'year>=2020', 'due<2026-01-31', team: has one, !team: has none; all must hold"
+    )
+    group.add_argument("--metadata", action="append", default=[], metavar="X", help=text)
 
 
 def filters_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the API's filters of parsed options."""
     found = {field: options[name.replace("-", "_")] for name, (field, _) in _REPEATED.items()}
     found |= {field: _start_of(options[name.replace("-", "_")]) for name, (field, _) in _DATES.items()}
-    return {name: value for name, value in (found | {"trust_min": options["trust_min"]}).items() if value}
+    found |= {"trust_min": options["trust_min"], "metadata": _metadata_filter(options["metadata"])}
+    return {name: value for name, value in found.items() if value}
+
+
+def _metadata_filter(given: Sequence[str]) -> dict[str, Any]:
+    """Return the filter on metadata; values given for the same field are alternatives. Raises CliError."""
+    found: dict[str, dict[str, Any]] = {}
+    for text in given:
+        form = _METADATA.fullmatch(text)
+        if form is None:
+            raise CliError(f"--metadata {text!r} is no condition; write team=ops, 'year>=2020' or team.")
+        field = found.setdefault(form["name"], {})
+        if form["sign"] is None:
+            field["exists"] = not form["not"]
+        elif form["sign"] in ("=", "!="):
+            key = "in" if form["sign"] == "=" else "not"
+            field[key] = [*field.get(key, ()), *_readings(form["value"])]
+        else:
+            field[_COMPARISONS[form["sign"]]] = _readings(form["value"])[0]
+    return found
+
+
+def _readings(text: str) -> list[str | float]:
+    """Return what a value may mean: a number, if it is one, and the text."""
+    try:
+        return [float(text), text]
+    except ValueError:
+        return [text]
 
 
 def _start_of(text: str | None) -> str | None:

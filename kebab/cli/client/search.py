@@ -20,7 +20,8 @@ EXAMPLES = (
 )
 # Options with the names of the API's fields.
 _FIELDS = (
-    *("mode", "fusion", "group", "k", "snippet_chars", "per_file_cap"),
+    *("mode", "fusion", "group", "sort", "recency", "k", "snippet_chars", "per_file_cap"),
+    *("include", "max_text_chars", "fields", "facets", "max_facet_values"),
     *("rerank", "cutoff", "floor", "prefix", "explain", "why_not"),
 )
 _NEGATED = ("exact", "typos", "operators")
@@ -39,10 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("hybrid", "lexical", "vector"), help="default: hybrid")
     parser.add_argument("--fusion", choices=("rrf", "convex"), help="default: the workspace's")
     parser.add_argument("--group", choices=("passage", "document"), help="what a hit is; default: passage")
+    parser.add_argument("--sort", choices=("relevance", "date", "title"), help="default: relevance")
+    parser.add_argument("--recency", type=float, metavar="S", help="0 to 1: what age takes from a score")
     parser.add_argument("-k", type=int, metavar="N", help="at most so many hits, up to 1,000")
     add_filters(parser)
     parser.add_argument("--per-file-cap", type=int, metavar="N", help="at most so many hits of one document")
     parser.add_argument("--snippet-chars", type=int, metavar="N", help="the length of snippets")
+    parser.add_argument("--max-text-chars", type=int, metavar="N", help="the length of included text")
+    parser.add_argument("--max-facet-values", type=int, metavar="N", help="the values of each facet")
+    for name, variable, meaning in (
+        ("include", "include", "text or metadata, with --json"),
+        ("field", "fields", "this field of hits alone; prints JSON"),
+        ("facet", "facets", "count documents by this filter, or by metadata.NAME"),
+    ):
+        parser.add_argument(
+            f"--{name}", dest=variable, action="append", default=[], metavar="X", help=meaning
+        )
     for name, meaning in (
         ("rerank", "have the first candidates read again"),
         ("cutoff", "end where it stops being about the question"),
@@ -74,7 +87,7 @@ def run(connection: Connection | None, options: dict[str, Any], terminal: Termin
     else:
         workspace = find_workspace(connection, options["workspace"])
         place, result = workspace.slug, workspace.post("/search", _body(options, workspace.facts["seq"]))
-    if terminal.as_json:
+    if terminal.as_json or options["fields"]:
         terminal.document(result)
     else:
         print_result(terminal, result, place)
@@ -92,7 +105,7 @@ def _search_bundle(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _body(options: Mapping[str, Any], seq: int | None) -> dict[str, Any]:
-    given = {name: options[name] for name in _FIELDS if options[name] not in (None, False)}
+    given = {name: options[name] for name in _FIELDS if options[name] not in (None, False, [])}
     given |= {name: False for name in _NEGATED if options[f"no_{name}"]}
     if filters := filters_of(options):
         given["filters"] = filters
@@ -120,6 +133,7 @@ def print_result(terminal: Terminal, result: Mapping[str, Any], place: str) -> N
         terminal.remark(_summary(result))
     else:
         terminal.remark(f"Nothing was found in {place}. Try fewer words or fewer filters.")
+    _print_facets(terminal, result.get("facets"))
     for sentence in _remarks(result):
         terminal.remark(sentence)
     if result["next_cursor"] is not None:
@@ -185,6 +199,12 @@ def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"This node's mirror is {_count(result['lag'], 'change')} behind."
     if result["did_you_mean"] is not None:
         yield f"Did you mean: {result['did_you_mean']}"
+
+
+def _print_facets(terminal: Terminal, facets: Mapping[str, Any] | None) -> None:
+    for name, values in (facets or {"by_filter": {}})["by_filter"].items():
+        counts = ", ".join(f"{value['value']} {value['documents']:,}" for value in values)
+        terminal.print(plain(f"{name}: {counts or 'no values'}"))
 
 
 def _print_explanation(terminal: Terminal, explain: Mapping[str, Any]) -> None:

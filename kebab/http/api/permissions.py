@@ -15,6 +15,8 @@ class Need:
     role: Role
     #: "any": any scope at all will do. None: for people only.
     scope: TokenScope | Literal["any"] | None
+    #: Whether what it is needed for is narrowed by the filters of a token that has some.
+    filters: bool = False
 
     def check(self, access: Access) -> str:
         """Return a sentence with the reason why access is granted. Raises Forbidden, naming what is missing.
@@ -31,6 +33,8 @@ class Need:
     def _check_token(self, access: Access) -> str:
         if self.scope is None:
             raise Forbidden("Only a person who has signed in may do this, not a token.")
+        if access.token is not None and access.token.filters and not self.filters:
+            raise Forbidden("This token has filters, so it may only search.")
         if self.scope == "any":
             if not access.scopes:
                 raise Forbidden("This token has no scope, so it may do nothing.")

@@ -16,7 +16,7 @@ from kebab.http.api.errors import LengthRequired
 from kebab.http.api.openapi_schema import KebabSchema
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body, strict_query
-from kebab.http.rate_limits.rules import count_request
+from kebab.http.rate_limits.rules import count_request, rate_limit_headers
 from kebab.people.access.caller import Access, Caller, access_of_request, caller_of
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
@@ -24,7 +24,7 @@ from kebab.tenancy.current_workspace import acting_in
 if TYPE_CHECKING:
     from rest_framework.views import AsView, GenericView
 
-_METHODS = ("get", "post", "put", "patch", "delete")  # no OPTIONS: everything has one origin
+_METHODS = ("get", "post", "put", "patch", "delete")  # OPTIONS is answered by AllowOrigins
 
 
 class SingleFormatNegotiation(BaseContentNegotiation):
@@ -87,6 +87,16 @@ class ApiView(APIView):
             strict_body(request, StrictSerializer)
         self.query = strict_query(request, self.queries.get(_declared_method(request), StrictSerializer))
 
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the response with the caller's rate limit, and with the address of a list's next page."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        for name, value in rate_limit_headers(request).items():
+            response.headers[name] = value
+        body = getattr(response, "data", None)
+        if request.method == "GET" and isinstance(body, dict) and body.get("next_cursor"):
+            response.headers["Link"] = next_link(request, body["next_cursor"])
+        return response
+
     def admit(self, request: Request) -> None:
         """Raise an error if the caller may not do this; here every authenticated caller may."""
 
@@ -120,6 +130,15 @@ class WorkspaceView(ApiView):
         if need is not None:  # None: REST framework answers 405 next
             need.check(self.access)
         self.acting.enter_context(acting_in(self.workspace.pk))
+
+
+def next_link(request: Request, cursor: str, keep: Collection[str] | None = None) -> str:
+    """Return the `Link` header to the next page (RFC 8288); of the parameters, those in `keep` stay."""
+    query = request.query_params.copy()
+    for name in [name for name in query if keep is not None and name not in keep]:
+        del query[name]
+    query["cursor"] = cursor
+    return f'<{request.build_absolute_uri(request.path)}?{query.urlencode()}>; rel="next"'
 
 
 def _declared_method(request: Request) -> str:

@@ -20,6 +20,22 @@ _PAUSE_S: Final = 5.0
 Answer = TypeVar("Answer")
 
 
+class _CountingStorage(RedisStorage):
+    """A storage whose hits return how many more there is room for, in the same request to Redis."""
+
+    SCRIPT_ACQUIRE_SLIDING_WINDOW = RedisStorage.SCRIPT_ACQUIRE_SLIDING_WINDOW.replace(
+        b"return true", b"return math.max(limit - weighted_count - amount, 0) + 1"
+    )
+
+    def acquire_sliding_window_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> int:  # type: ignore[override]  # a number is as true as True
+        """Count a hit; return the room left and one, or 0 if there was none."""
+        keys = [self.prefixed_key(self._previous_window_key(key)), self._current_key(key)]
+        return int(self.lua_acquire_sliding_window(keys, [limit, expiry, amount]) or 0)
+
+    def _current_key(self, key: str) -> str:
+        return self.prefixed_key(self._current_window_key(key))
+
+
 class Limiter:
     """Counters of hits by name; no method fails, and each makes one request to Redis, `reset` two.
 
@@ -31,14 +47,21 @@ class Limiter:
 
     def __init__(self, client: redis.Redis) -> None:
         pool = client.connection_pool
-        storage = RedisStorage("redis://", connection_pool=pool, key_prefix="kebab:limits")
+        storage = _CountingStorage("redis://", connection_pool=pool, key_prefix="kebab:limits")
         self._shared = SlidingWindowCounterRateLimiter(storage)
         self._own = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._pause = RedisCircuitBreaker(_PAUSE_S, meanwhile="each process counts alone")
 
     def hit(self, limit: RateLimitItem, *name: str) -> bool:
         """Count one hit under `name`; return False, without counting it, when the limit is reached."""
-        return self._call(lambda window: window.hit(limit, *name))
+        return self.count_down(limit, *name) is not None
+
+    def count_down(self, limit: RateLimitItem, *name: str) -> int | None:
+        """Count one hit under `name`; return how many more there is room for, None if it has none."""
+        left = self._call(lambda window: window.hit(limit, *name))
+        if left is True:  # without Redis
+            return self._own.get_window_stats(limit, *name).remaining
+        return left - 1 if left else None
 
     def has_room(self, limit: RateLimitItem, *name: str) -> bool:
         """Return whether one more hit would be within the limit."""

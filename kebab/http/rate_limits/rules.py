@@ -12,7 +12,8 @@ from kebab.http.api.errors import RateLimited
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.limiter import limiter
 
-# The key in `request.META` of a request that has been counted; no header can set it.
+# The key in `request.META` of a request that has been counted, with the number of further ones that there is
+# room for, None for one without a name; no header can set it.
 _COUNTED = "kebab.counted"
 
 
@@ -25,8 +26,26 @@ def count_request(request: HttpRequest, name: str) -> None:
     """Count a request under the caller's unique `name`, unless it has been counted. Raises RateLimited."""
     if is_counted(request):
         return
-    request.META[_COUNTED] = True
-    count(parse_limit(settings.KEBAB_RATE_LIMIT), "requests", name, message="You ask too often.")
+    request.META[_COUNTED] = 0
+    limit = parse_limit(settings.KEBAB_RATE_LIMIT)
+    request.META[_COUNTED] = count(limit, "requests", name, message="You ask too often.")
+
+
+def rate_limit_headers(request: HttpRequest) -> dict[str, str]:
+    """Return the headers that tell a counted caller the limit, what is left of it, and the time it is for.
+
+    They are those of draft-ietf-httpapi-ratelimit-headers-06.
+    """
+    left = request.META.get(_COUNTED)
+    if left is None:
+        return {}
+    limit = parse_limit(settings.KEBAB_RATE_LIMIT)
+    window_s = limit.get_expiry()
+    return {
+        "RateLimit-Limit": f"{limit.amount}, {limit.amount};w={window_s}",
+        "RateLimit-Remaining": str(left),
+        "RateLimit-Reset": str(window_s),
+    }
 
 
 def count_bad_token(request: HttpRequest) -> None:
@@ -34,7 +53,7 @@ def count_bad_token(request: HttpRequest) -> None:
 
     It is called after a token has failed, so that a valid one is accepted from any address at any time.
     """
-    request.META[_COUNTED] = True
+    request.META[_COUNTED] = None
     limit = parse_limit(settings.KEBAB_BAD_TOKEN_LIMIT)
     message = "Too many unknown, expired or revoked tokens came from this address."
     count(limit, "bad-tokens", client_network(request), message=message)
@@ -89,10 +108,15 @@ class SignInAttempt:
         )
 
 
-def count(limit: RateLimitItem, *name: str, message: str) -> None:
-    """Count one hit under `name`. Raises RateLimited, which begins with `message`."""
-    if not limiter().hit(limit, *name):
+def count(limit: RateLimitItem, *name: str, message: str) -> int:
+    """Count one hit under `name`; return how many more there is room for.
+
+    Raises RateLimited, which begins with `message`.
+    """
+    left = limiter().count_down(limit, *name)
+    if left is None:
         raise _refusal(limit, name, message)
+    return left
 
 
 def check_room(limit: RateLimitItem, *name: str, message: str) -> None:

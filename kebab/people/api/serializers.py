@@ -8,6 +8,7 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kebab.extension import contributions
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
@@ -125,6 +126,11 @@ class NewToken(StrictSerializer):
     name = serializers.CharField(max_length=200, required=False, default="")
     scopes = ShortListField(child=serializers.ChoiceField(TokenScope.choices), max_length=len(TokenScope))
     groups = GroupIdsField(required=False, default=list, help_text="Whose restricted sources it may read.")
+    filters = serializers.JSONField(
+        required=False,
+        default=dict,
+        help_text="Filters, as a search has them, that narrow each of its searches; it may do nothing else.",
+    )
     expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
     expires_at = serializers.DateTimeField(required=False)
 
@@ -138,6 +144,13 @@ class NewToken(StrictSerializer):
             raise serializers.ValidationError({"expires_at": "This time is past."})
         if days is not None:
             attrs["expires_at"] = timezone.now() + timedelta(days=days)
+        if attrs["filters"] != {}:
+            if set(attrs["scopes"]) != {TokenScope.SEARCH}:
+                raise serializers.ValidationError(
+                    {"scopes": "With filters it can have the scope search alone."}
+                )
+            for read_filters in contributions("filter_readers"):
+                attrs["filters"] = read_filters(attrs["filters"])
         return attrs
 
 
@@ -161,6 +174,7 @@ class TokenSerializer(serializers.Serializer[ApiToken]):
     prefix = serializers.CharField(help_text="The token begins with `kbb_` and this.")
     scopes = serializers.ListField(child=serializers.ChoiceField(TokenScope.choices))
     groups = serializers.ListField(child=serializers.UUIDField(), source="group_ids")
+    filters = serializers.DictField(help_text="What narrows each of its searches; it may do nothing else.")
     created_by = serializers.EmailField(source="created_by.email", default=None, allow_null=True)
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)

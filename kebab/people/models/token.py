@@ -25,6 +25,8 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=16, unique=True, editable=False)
     secret_sha256 = models.BinaryField(max_length=32, editable=False)
     scopes = ArrayField(models.CharField(max_length=16, choices=TokenScope.choices), default=list, blank=True)
+    # What each of its searches is narrowed by; it may do nothing but search then.
+    filters = models.JSONField(default=dict, blank=True, db_default={})
     created_by = models.ForeignKey("people.User", models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)

@@ -78,8 +78,10 @@ def _create_field(known: Preference, stored: str) -> forms.Field:
     field_options: dict[str, Any] = {"label": known.label, "help_text": known.about, "required": False}
     choices = _YES_NO if isinstance(known.default, bool) else tuple(known.choices() if known.choices else ())
     if not choices:
-        attributes = {"autocomplete": "off", "inputmode": "decimal", "placeholder": default}
-        return forms.CharField(max_length=200, widget=forms.TextInput(attrs=attributes), **field_options)
+        is_number = isinstance(known.default, int | float)
+        attributes = {"autocomplete": "off", "placeholder": default}
+        attributes |= {"inputmode": "decimal"} if is_number else {}
+        return forms.CharField(max_length=4_000, widget=forms.TextInput(attrs=attributes), **field_options)
     if stored and stored not in dict(choices):  # an embedder that the operator has removed stays visible
         choices = (*choices, (stored, stored))
     named = dict(choices).get(default, default or _("chosen by the server"))

@@ -79,6 +79,13 @@ class SearchArguments:
         Literal["hybrid", "lexical", "vector"],
         Field(description="By words and meaning, by words alone, by meaning alone."),
     ] = "hybrid"
+    fusion: Annotated[
+        Literal["rrf", "convex"] | None,
+        Field(description="How both lists become one; left out: the workspace's setting."),
+    ] = None
+    sort: Annotated[
+        Literal["relevance", "date", "title"], Field(description="date: the newest of the best hits first.")
+    ] = "relevance"
     k: Annotated[
         int | None, Field(ge=1, le=MOST_HITS, description="The most hits; left out: the workspace's setting.")
     ] = None
@@ -210,8 +217,18 @@ def input_schema(type_: type[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, without references, which not all clients resolve."""
     schema = _adapter(type_).json_schema()  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     definitions = schema.pop("$defs", {})
+    if "SearchFilters" in definitions:
+        definitions["SearchFilters"]["properties"]["metadata"] = _METADATA
     inlined: dict[str, Any] = _inline_refs(schema, definitions)
     return {key: value for key, value in inlined.items() if key != "description"}
+
+
+_METADATA: Final = {
+    "type": "object",
+    "additionalProperties": True,
+    "description": 'By field: a value, alternatives, or {"gte": 2020, "lt": "2026-01-31", "not": "x",'
+    ' "exists": true}.',
+}
 
 
 def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:

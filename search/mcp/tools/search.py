@@ -12,7 +12,7 @@ from search.mcp.tools.token_budget import Frame, count_tokens, fit_blocks, join_
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.degradation import degradation_messages
-from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
+from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, Sort
 from search.settings.search_settings import SearchSettings
 
 
@@ -24,6 +24,8 @@ def search_tool(call: Call, given: SearchArguments) -> str:
         text=given.query,
         operators=True,
         mode=Mode(given.mode),
+        fusion=None if given.fusion is None else Fusion(given.fusion),
+        sort=Sort(given.sort),
         k=given.k or settings.default_k,
         filters=given.filters,
         snippet_chars=settings.snippet_chars,

@@ -41,7 +41,7 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
 
 @dataclass(frozen=True, slots=True)
 class SortKeys:
-    """What a list can be ordered by, beside scores."""
+    """Title and date of a hit's document, to order a list by."""
 
     title: str
     dated_at: datetime

@@ -3,6 +3,7 @@
 Metadata is flattened for them: nested names are joined by dots, each element of a list is a value of its own.
 """
 
+import json
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -10,8 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, Final
-
-import orjson
 
 from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.text.sanitize import is_storable
@@ -109,7 +108,7 @@ def _read_time(value: Value) -> float | None:
 
 @dataclass(frozen=True)
 class MetadataCondition:
-    """What one field must be. Raises InvalidFilter, naming the field and the value."""
+    """A condition on one field. Raises: InvalidFilter, naming the field and the value."""
 
     name: str
     #: As given: a value, a list of values, or an object with bounds, `not` or `exists`.
@@ -218,7 +217,7 @@ class MetadataTest:
 
 
 def _quote(value: Value) -> str:
-    return orjson.dumps(value).decode()
+    return json.dumps(value, ensure_ascii=False)
 
 
 def parse_metadata_filter(given: object) -> tuple[MetadataCondition, ...]:

@@ -265,6 +265,15 @@ def test_facets_count_the_documents_of_each_value(search):
     assert search(q="alpha").json()["facets"] is None
 
 
+def test_header_names_the_next_page(ask, reader):
+    first = ask["GET"](q="delta", k=5, fields=["rank"], lang="en")
+    address, _, relation = first.headers["Link"].partition("; ")
+    second = reader.get(address.strip("<>").removeprefix("http://testserver"))
+    assert (relation, second.json()["hits"]) == ('rel="next"', [{"rank": rank} for rank in range(6, 11)])
+    assert "Link" not in ask["GET"](q="delta", k=20).headers
+    assert ask["POST"](q="delta", k=5).headers.get("Link") is None
+
+
 def test_cursor_opens_the_next_page(search):
     first = search(q="delta", k=5).json()
     second = search(q=None, mode=None, cursor=first["next_cursor"])

@@ -13,7 +13,7 @@ LEXICAL = ("--mode", "lexical")
 @pytest.fixture
 def corpus(workspace):
     write(workspace, "guides/a.md", "apple pear", tags=("fruit",), lang="en", trust_level="primary")
-    stated = {"author": "Ada", "date": "2024-03-05"}
+    stated = {"author": "Ada", "date": "2024-03-05", "year": 2024}
     write(workspace, "notes/b.md", "apple plum", tags=("note",), lang="de", source="notes", metadata=stated)
     write(workspace, "guides/c.md", "apple fig", version="v2")
     embed(workspace)
@@ -67,6 +67,11 @@ def test_each_filter_narrows(corpus, subtests):
         ("--trust-min primary", ["guides/a.md"]),
         ("--version v2", ["guides/c.md"]),
         ("--author Ada", ["notes/b.md"]),
+        ("--metadata author=Ada --metadata author=Bob --metadata year>=2024", ["notes/b.md"]),
+        ("--metadata year=2024 --metadata date<2024-04-01", ["notes/b.md"]),
+        ("--metadata author!=Ada", ["guides/a.md"]),
+        ("--metadata !author", ["guides/a.md"]),
+        ("--metadata author", ["notes/b.md"]),
         ("--before 2024-04", ["notes/b.md"]),
         ("--after 2024-03-06", ["guides/a.md"]),
         ("--after 2024-03-05T00:00:00Z", ["guides/a.md", "notes/b.md"]),
@@ -100,6 +105,17 @@ def test_each_option_changes_the_list(corpus):
     capped = paths(run_json("search", "apple", *LEXICAL, "--per-file-cap", "1"))
     assert capped.count("many.md") == 1
     assert paths(run_json("search", "apple", *LEXICAL)).count("many.md") == 3
+
+    newest = run_json("search", "apple", *LEXICAL, "--sort", "date", "--per-file-cap", "1")
+    assert paths(newest)[-1] == "notes/b.md"
+    old = run_json("search", "apple", *LEXICAL, "--recency", "1", "--lang", "de")["hits"][0]
+    assert old["score"] < run_json("search", "apple", *LEXICAL, "--lang", "de")["hits"][0]["score"]
+    included = run_json("search", "plum", *LEXICAL, "--include", "text", "--max-text-chars", "5")
+    assert included["hits"][0]["text"] == "apple"
+    fields = run_json("search", "plum", *LEXICAL, "--field", "doc_path", "--field", "rank")
+    assert fields["hits"] == [{"rank": 1, "doc_path": "notes/b.md"}]
+    faceted = run("search", "plum", *LEXICAL, "--facet", "lang", "--facet", "metadata.year")[1]
+    assert "lang: de 1\nmetadata.year: 2024 1\n" in faceted
 
     corpus.settings = {"default_k": 1}
     corpus.save(update_fields=["settings"])
@@ -137,6 +153,8 @@ def test_invalid_requests_are_errors(corpus, subtests):
         (("'apple AND'", *LEXICAL), Exit.ERROR, "invalid_query"),
         (("apple", "-k", "-1"), Exit.ERROR, "invalid_query"),
         (("apple", "--tag", ""), Exit.ERROR, "invalid_filter"),
+        (("apple", "--metadata", "=x"), Exit.ERROR, "invalid_arguments"),
+        (("apple", "--metadata", "year>=soon"), Exit.ERROR, "invalid_filter"),
         (("apple", "--after", "soon"), Exit.ERROR, "invalid_request"),
         (("--cursor", "00"), Exit.ERROR, "stale_cursor"),
     ):

@@ -56,6 +56,8 @@ def _people() -> Iterator[Call]:
     yield Call(route="api-tokens", method="post", body={"scopes": ["search"]}, shown=NONE)
     yield Call(route="api-token")
     yield Call(route="api-token", method="delete", shown=NONE)
+    filtered = {"scopes": ["search"], "filters": {"source": ["{sourcekey}"]}}
+    yield Call(route="api-tokens", method="post", body=filtered, shown=NONE)
     in_group = {"scopes": ["search"], "groups": ["{group}"]}
     yield Call(route="api-tokens", method="post", body=in_group, shown=NONE)
     yield Call(route="api-token-rotation", method="post", body={"overlap_minutes": 5})
@@ -118,6 +120,12 @@ def _searches() -> Iterator[Call]:
     yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=NONE)
     yield Call(route="api-search", query=f"q=workers&code_lang=python&{lexical}", shown=NONE)
+    full = "include=text&include=metadata&facets=source&facets=author&facets=tags_any&facets=metadata.author"
+    yield Call(route="api-search", query=f"q={{word}}&{full}&sort=date&recency=1&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&doc_id={{doc}}&{full}&fields=text&fields=metadata")
+    yield Call(route="api-search", query=f"q=workers&{full}&fields=rank&{lexical}", shown=NONE)
+    yield Call(route="api-search", query='q=workers&mode=lexical&metadata={{"note":"{stem}metadata"}}')
+    yield Call(route="api-search", query='q=workers&mode=lexical&metadata={{"note":{{"exists":true}}}}')
     yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=NONE)
     yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=NONE)
     for mode in ("lexical", "vector", "hybrid"):
@@ -187,6 +195,8 @@ def _documents() -> Iterator[Call]:
     # An existing key can't be reused: this much is revealed.
     into_key = {"path": "a.md", "text": "a", "source": "{sourcekey}"}
     yield Call(route="api-documents", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
+    documents = {"documents": [new, {"path": "b.md", "text": "b"}]}
+    yield Call(route="api-documents-bulk", method="post", body=documents, shown=NONE)
     yield Call(route="api-document")
     yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
     yield Call(route="api-document", method="delete", shown=NONE)

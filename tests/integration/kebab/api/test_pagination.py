@@ -23,6 +23,17 @@ def walk(client, workspace, limit):
         query = f"limit={limit}&cursor={page['next_cursor']}"
 
 
+def test_header_names_the_next_page(workspace):
+    write_notes(workspace, 3)
+    client = token_client(workspace, "search")
+    first = client.get(path(workspace, "limit=2"))
+    link, _, relation = first.headers["Link"].partition("; ")
+    assert relation == 'rel="next"'
+    last = client.get(link.strip("<>").removeprefix("http://testserver"))
+    assert [row["text"] for row in last.json()["results"]] == ["0"]
+    assert "Link" not in last.headers
+
+
 def test_pages_hold_every_row_once_in_order(workspace, other_workspace, monkeypatch):
     write_notes(workspace, 7)
     client = token_client(workspace, "search")

@@ -58,6 +58,19 @@ def test_requests_of_a_token_are_limited_and_those_of_another_are_not_held_up(se
     assert ask(address, other).status_code == 200
 
 
+def test_answer_tells_the_limit_and_what_is_left(settings, address):
+    settings.KEBAB_RATE_LIMIT = "3/minute"
+    token = good_token()
+    for left in (2, 1, 0):
+        answer = ask(address, token)
+        assert answer["RateLimit-Limit"] == "3, 3;w=60"
+        assert (answer["RateLimit-Remaining"], answer["RateLimit-Reset"]) == (str(left), "60")
+    refused = ask(address, token)
+    assert_refused(refused)
+    assert refused["RateLimit-Remaining"] == "0"
+    assert "RateLimit-Limit" not in ask(address, BAD_TOKEN)
+
+
 def test_pages_and_api_requests_of_a_person_count_together(settings, address):
     settings.KEBAB_RATE_LIMIT = "4/minute"
     client = person(address)
