@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kebab.cli.client.arguments import Parser, add_subcommands, duration
+from kebab.cli.client.arguments import Parser, add_filters, add_subcommands, duration, filters_of
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.listing import print_listing
 from kebab.cli.client.servers import Needs
@@ -16,6 +16,7 @@ from kebab.cli.errors import CliError, Exit
 NEEDS: Needs = "servers"
 EXAMPLES = (
     "kebab token create --scope search,ask --name assistant",
+    "kebab token create --scope search --tag public --name website",
     "kebab token rotate kbb_abcdefghijkl --overlap 2h",
 )
 _SCOPES = ("search", "ask", "ingest", "manage")
@@ -41,6 +42,7 @@ def add_arguments(parser: Parser) -> None:
     create.add_argument(
         "--group", action="append", default=[], metavar="G", help="whose restricted sources it may read"
     )
+    add_filters(create)
     for name in ("revoke", "rotate"):
         commands[name].add_argument("token", metavar="ID|PREFIX")
     commands["rotate"].add_argument(
@@ -61,6 +63,7 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
             "scopes": options["scope"],
             **({"name": options["name"]} if options["name"] else {}),
             "groups": [workspace.find_group(each)["id"] for each in options["group"]],
+            **({"filters": filters} if (filters := filters_of(options)) else {}),
             **({} if expires is None else {"expires_at": (datetime.now(UTC) + expires).isoformat()}),
         }
         return _show(terminal, workspace, workspace.post("/tokens", body))
@@ -106,7 +109,8 @@ def _find(
 
 def _show(terminal: Terminal, workspace: WorkspaceApi, token: dict[str, Any]) -> int:
     if terminal.as_json:
-        facts = {name: token[name] for name in ("token", "id", "name", "scopes", "groups", "expires_at")}
+        names = ("token", "id", "name", "scopes", "groups", "filters", "expires_at")
+        facts = {name: token[name] for name in names}
         terminal.document({**facts, "workspace": workspace.slug})
     else:
         terminal.remark("This token is shown only now:")

@@ -1,5 +1,6 @@
 """Pages of API tokens. A secret is shown once, in the response that created it."""
 
+import json
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +29,8 @@ class TokenRow:
 
     token: ApiToken
     groups: tuple[str, ...]
+    #: JSON of the filters that narrow its searches, '' without any.
+    filters: str
     #: `works`, `expired` or `revoked`.
     state: str
 
@@ -104,6 +107,7 @@ def _token_rows(workspace: Workspace, tokens: Any) -> list[TokenRow]:
         TokenRow(
             token=token,
             groups=tuple(sorted(named[group] for group in token.group_ids if group in named)),
+            filters=json.dumps(token.filters, ensure_ascii=False) if token.filters else "",
             state=_state(token),
         )
         for token in tokens

@@ -112,6 +112,12 @@ def test_token_is_replaced_and_the_old_one_works_on_for_as_long_as_said(at, toke
     assert ApiToken.objects.get(pk=new.pk).revoked_at is not None
 
 
+def test_filters_of_a_token_are_shown(at, workspace, token):
+    narrowed, _ = mint_token(workspace, scopes=["search"], filters={"tags_any": ["öffentlich"]})
+    assert "öffentlich" in markup_of(at.get(f"{TOKENS}/{narrowed.pk}"))
+    assert "tags_any" not in markup_of(at.get(f"{TOKENS}/{token.pk}"))
+
+
 def test_another_workspaces_token_is_like_none(at, other_workspace):
     foreign, _ = mint_token(other_workspace, scopes=["search"])
     for below in ("", "/revoke"):

@@ -155,6 +155,10 @@ def test_token_is_created_and_printed_once(workspace, group):
     assert AuditEvent.objects.get(action="token.created").actor.startswith("operator:")
     assert [row["groups"] for row in run_json("token", "list")["rows"]] == [["legal"]]
 
+    narrowed = run_json("token", "create", "--scope", "search", "--tag", "public", "--metadata", "team=ops")
+    assert narrowed["filters"] == {"tags_any": ["public"], "metadata": {"team": {"in": ["ops"]}}}
+    assert verify_token(narrowed["token"]).filters == narrowed["filters"]
+
     code, out, err = run("token", "create", "--scope", "search")
     assert code == 0
     assert verify_token(out.strip()) is not None
