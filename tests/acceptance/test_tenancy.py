@@ -51,7 +51,8 @@ def missing(kind: str) -> str:
 
 def comparable(response) -> tuple:
     """Return the parts by which a client can distinguish answers."""
-    headers = {k: v for k, v in response.headers.items() if k not in {"date", "content-length"}}
+    varying = {"date", "content-length", "ratelimit-remaining"}
+    headers = {name: value for name, value in response.headers.items() if name not in varying}
     body = response.json()
     body.pop("instance", None)
     return response.status_code, body, headers

@@ -113,11 +113,11 @@ def query_redis_for_each_hit(monkeypatch: Any) -> None:
 
     write = search_api.result_to_wire
 
-    def write_with_lookups(result: Any) -> Any:
+    def write_with_lookups(result: Any, *fields: Any) -> Any:
         with redis.Redis.from_url(redis_client_url(settings.REDIS_URL)) as client:
             for hit in result.hits:
                 client.exists(hit.chunk_id)
-        return write(result)
+        return write(result, *fields)
 
     monkeypatch.setattr(search_api, "result_to_wire", write_with_lookups)
 

@@ -82,7 +82,8 @@ def send(
 def contents(answer: Any) -> tuple[int, str, dict[str, str]]:
     """Return status, body and headers of an answer."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return answer.status_code, body.decode(), dict(answer.headers)
+    headers = {name: value for name, value in answer.headers.items() if name != "RateLimit-Remaining"}
+    return answer.status_code, body.decode(), headers
 
 
 def assert_silent(answer: Any) -> None:

@@ -164,7 +164,7 @@ def test_token_is_created_and_printed_once(workspace, group):
     assert verify_token(out.strip()) is not None
     assert out.strip() not in err
     assert run("token", "create", "--scope", "search", "--group", "nothing")[0] == Exit.NOTHING
-    assert workspace.tokens.count() == 2
+    assert workspace.tokens.count() == 3
 
 
 def test_token_is_rotated_with_an_overlap_or_at_once(workspace, group):
