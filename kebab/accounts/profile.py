@@ -1,11 +1,15 @@
 """The profile page: what a person sets for themselves, their sessions and their tokens."""
 
+import uuid
 from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,6 +18,8 @@ from kebab.accounts.forms import THEMES, ProfileForm
 from kebab.accounts.sessions import end_sessions
 from kebab.pages.page import Page
 from kebab.people.models import ApiToken, User
+from kebab.people.pages.token_forms import PersonalTokenForm
+from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
 from kebab.tenancy.current_workspace import acting_everywhere
 
 #: Tokens on the page; further ones are on the pages of their workspaces.
@@ -39,11 +45,36 @@ class ProfilePage(Page):
         return redirect("profile")
 
     def _render(self, request: HttpRequest, form: ProfileForm, *, status: int = 200) -> HttpResponse:
-        user = person_of(request)
-        with acting_everywhere():
-            tokens = list(_own_tokens(user))
-        context = {"form": form, "place": "profile", "tokens": tokens}
-        return render(request, "accounts/profile.html", context, status=status)
+        return render_profile(request, status=status, form=form)
+
+
+class CreateToken(Page):
+    """Creates a token that acts for the person; its secret is in this answer alone."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Create the token, or show the form again with what is wrong."""
+        form = PersonalTokenForm(request.POST)
+        if not form.is_valid():
+            return render_profile(request, status=400, token_form=form)
+        options = dict(form.cleaned_data)
+        days = options.pop("expires_in_days")
+        expires_at = None if days is None else timezone.now() + timedelta(days=days)
+        made, secret = issue_personal_token(person_of(request), **options, expires_at=expires_at)
+        return render_profile(request, made=made, secret=secret)
+
+
+class RevokeToken(Page):
+    """Revokes a token of the person."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
+        """Revoke the token. Raises NotFound, which becomes a page."""
+        revoke_personal_token(person_of(request), token_id)
+        messages.success(request, _("Token revoked"))
+        return redirect("profile")
 
 
 class SetTheme(Page):
@@ -84,6 +115,22 @@ def person_of(request: HttpRequest) -> User:
     """Return the signed-in person; pages of the profile have no others."""
     assert isinstance(request.user, User)  # noqa: S101  # `Page` lets nobody else in
     return request.user
+
+
+def render_profile(request: HttpRequest, *, status: int = 200, **context: Any) -> HttpResponse:
+    """Return the profile page, with new forms where `context` has none."""
+    user = person_of(request)
+    with acting_everywhere():
+        tokens = list(_own_tokens(user))
+    personal = user.personal_tokens.filter(revoked_at=None).order_by("-created_at")[:_TOKENS]
+    defaults = {
+        "form": ProfileForm(instance=user),
+        "token_form": PersonalTokenForm(),
+        "place": "profile",
+        "tokens": tokens,
+        "personal_tokens": personal,
+    }
+    return render(request, "accounts/profile.html", defaults | context, status=status)
 
 
 def _own_tokens(user: User) -> "QuerySet[ApiToken]":

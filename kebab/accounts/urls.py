@@ -5,7 +5,7 @@ from django.views.generic import RedirectView
 
 from kebab.accounts.invitations import INVITATION_COOKIE, InvitationPage
 from kebab.accounts.oidc.views import ProviderCallback, ProviderRedirect
-from kebab.accounts.profile import EndOtherSessions, ProfilePage, SetTheme
+from kebab.accounts.profile import CreateToken, EndOtherSessions, ProfilePage, RevokeToken, SetTheme
 from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (
     RESET_COOKIE,
@@ -30,6 +30,8 @@ urlpatterns = [
     path("profile", ProfilePage.as_view(), name="profile"),
     path("profile/theme", SetTheme.as_view(), name="profile-theme"),
     path("profile/sessions", EndOtherSessions.as_view(), name="profile-sessions"),
+    path("profile/tokens", CreateToken.as_view(), name="profile-tokens"),
+    path("profile/tokens/<uuid:token_id>/revoke", RevokeToken.as_view(), name="profile-token-revocation"),
     path("password/change", ChangePassword.as_view(), name="password-change"),
     path("password/reset", RequestReset.as_view(extra_context=_MAIL), name="password-reset"),
     path("password/reset/asked", ResetRequested.as_view(extra_context=_MAIL), name="password-reset-asked"),

@@ -14,8 +14,9 @@ from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.groups import lock_groups
-from kebab.people.models import ApiToken, Group, TokenScope
-from kebab.people.tokens import mint_token
+from kebab.people.models import ApiToken, Group, PersonalToken, TokenScope, User
+from kebab.people.models.token import Token
+from kebab.people.tokens import mint_personal_token, mint_token
 
 #: The longest time that a rotated token still works.
 MAX_OVERLAP = timedelta(days=1)
@@ -55,6 +56,26 @@ def issue_token(
             **({"filters": token.filters} if token.filters else {}),
         )
     return token, secret
+
+
+def issue_personal_token(
+    user: User, *, scopes: Iterable[TokenScope | str], name: str = "", expires_at: datetime | None = None
+) -> tuple[PersonalToken, str]:
+    """Create a token that acts for a person; return it and its secret form."""
+    with transaction.atomic():
+        token, secret = mint_personal_token(user, scopes=scopes, name=name, expires_at=expires_at)
+        audit.record_person(user.email, "token.created", _subject(token), scopes=token.scopes)
+    return token, secret
+
+
+def revoke_personal_token(user: User, token_id: uuid.UUID) -> None:
+    """Revoke a person's own token. Raises NotFound."""
+    with transaction.atomic():
+        token = first_or_not_found(user.personal_tokens.select_for_update().filter(pk=token_id))
+        if token.revoked_at is None:
+            token.revoked_at = timezone.now()
+            token.save(update_fields=["revoked_at"])
+            audit.record_person(user.email, "token.revoked", _subject(token))
 
 
 def revoke_token(access: Access, token: ApiToken) -> bool:
@@ -120,8 +141,8 @@ def _expire(token: ApiToken, overlap: timedelta) -> datetime:
     return token.expires_at
 
 
-def _subject(token: ApiToken) -> str:
-    return f"kbb_{token.prefix}"
+def _subject(token: Token) -> str:
+    return f"{token.kind}_{token.prefix}"
 
 
 def _group_names(groups: Iterable[Group]) -> list[str]:

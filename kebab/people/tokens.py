@@ -1,4 +1,4 @@
-"""API tokens: `kbb_<prefix>_<secret>` with 256 random bits, stored as SHA-256."""
+"""Tokens: `kbb_<prefix>_<secret>`, or `kbp_…` for a person's, with 256 random bits, stored as SHA-256."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
@@ -17,10 +17,12 @@ from django.db.models import OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset, load_instance
-from kebab.people.models import ApiToken, Group, TokenGroup, TokenScope, User, Workspace
+from kebab.people.models import ApiToken, Group, PersonalToken, TokenGroup, TokenScope, User, Workspace
+from kebab.people.models.token import Token
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
-_FORM = re.compile(r"\Akbb_([a-z2-7]{12})_([A-Za-z0-9_-]{43})\Z")
+_FORM = re.compile(r"\A(kbb|kbp)_([a-z2-7]{12})_([A-Za-z0-9_-]{43})\Z")
+_Token = TypeVar("_Token", bound=Token)
 # A token's last use is written at most this often.
 _LAST_USE_STEP = timedelta(minutes=1)
 _TOKEN_FIELDS, _WORKSPACE_FIELDS = (
@@ -42,15 +44,12 @@ def mint_token(
 
     `groups` are groups of the workspace whose sources it may read; the token has their ids as `group_ids`.
     """
-    prefix = base64.b32encode(secrets.token_bytes(8)).decode().lower().rstrip("=")[:12]
-    secret = secrets.token_urlsafe(32)
     with transaction.atomic():
-        token = ApiToken.objects.create(
+        token, secret = _mint(
+            ApiToken,
             workspace=workspace,
             name=name,
-            prefix=prefix,
-            secret_sha256=hashlib.sha256(secret.encode()).digest(),
-            scopes=sorted({TokenScope(scope).value for scope in scopes}),
+            scopes=scopes,
             filters=dict(filters),
             expires_at=expires_at,
             created_by=created_by,
@@ -58,24 +57,49 @@ def mint_token(
         rows = [TokenGroup(workspace=workspace, group=group, token=token) for group in groups]
         TokenGroup.objects.bulk_create(rows)
     token.group_ids = sorted(group.pk for group in groups)
-    return token, f"kbb_{prefix}_{secret}"
+    return token, secret
 
 
-def verify_token(secret_form: str) -> ApiToken | None:
-    """Return the usable token with this secret form, with its workspace and `group_ids`; else None.
+def mint_personal_token(
+    user: User, *, scopes: Iterable[TokenScope | str], name: str = "", expires_at: datetime | None = None
+) -> tuple[PersonalToken, str]:
+    """Create a token that acts for a person; return it and its secret form."""
+    return _mint(PersonalToken, user=user, name=name, scopes=scopes, expires_at=expires_at)
 
+
+def _mint(model: type[_Token], *, scopes: Iterable[TokenScope | str], **fields: Any) -> tuple[_Token, str]:
+    prefix = base64.b32encode(secrets.token_bytes(8)).decode().lower().rstrip("=")[:12]
+    secret = secrets.token_urlsafe(32)
+    token = model._default_manager.create(
+        prefix=prefix,
+        secret_sha256=hashlib.sha256(secret.encode()).digest(),
+        scopes=sorted({TokenScope(scope).value for scope in scopes}),
+        **fields,
+    )
+    return token, f"{model.kind}_{prefix}_{secret}"
+
+
+def verify_token(secret_form: str) -> ApiToken | PersonalToken | None:
+    """Return the usable token with this secret form; else None.
+
+    That of a workspace has its workspace and `group_ids`, a personal one its user, who is active.
     One query by a unique index, none for a malformed token.
     """
     form = _FORM.match(secret_form)
     if form is None:
         return None
-    prefix, secret = form.groups()
-    token = _fetch_token(prefix)
+    kind, prefix, secret = form.groups()
+    token = _fetch_token(prefix) if kind == ApiToken.kind else _fetch_personal_token(prefix)
     digest = hashlib.sha256(secret.encode()).digest()
     if token is None or not hmac.compare_digest(bytes(token.secret_sha256), digest) or not token.is_usable:
         return None
     _record_use(token)
     return token
+
+
+def _fetch_personal_token(prefix: str) -> PersonalToken | None:
+    found = PersonalToken.objects.select_related("user").filter(prefix=prefix, user__is_active=True)
+    return found.first()
 
 
 def _fetch_token(prefix: str) -> ApiToken | None:
@@ -112,10 +136,13 @@ def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
     return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))  # type: ignore[no-redef]  # the model declares it
 
 
-def _record_use(token: ApiToken) -> None:
+def _record_use(token: ApiToken | PersonalToken) -> None:
     now = timezone.now()
     if token.last_used_at is not None and now - token.last_used_at < _LAST_USE_STEP:
         return
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _LAST_USE_STEP)
+    if isinstance(token, PersonalToken):
+        PersonalToken.objects.filter(stale, id=token.id).update(last_used_at=now)
+        return
     with acting_in(token.workspace_id):
         ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)

@@ -311,8 +311,7 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
     """
     workspace, reader, caller = access.workspace, access.reader, access.identity
     cursor = given.get("cursor")
-    if access.token is not None and access.token.filters:
-        filters = _narrow(access.token.filters, given, filters)
+    filters = effective_filters(access, given, filters)
     if cursor is not None:
         with _ErrorsAbout("k"):
             return fetch_next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
@@ -337,14 +336,17 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
     return replace(result, facets=facets)
 
 
-def _narrow(
-    fixed: Mapping[str, Any], given: Mapping[str, Any], filters: Mapping[str, Any]
+def effective_filters(
+    access: Access, given: Mapping[str, Any], filters: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the filters of a request with those of its token.
+    """Return the filters of a request `given` with those of its token, if that has some.
 
     Raises Forbidden for what would show more than they let through: facets of the token's own filters, which
     wouldn't narrow their counts, and the reasons why something else is not among the hits.
     """
+    fixed = {} if access.token is None else access.token.filters
+    if not fixed:
+        return filters
     own = {name for name in fixed if name != "metadata"}
     own |= {METADATA_PREFIX + name for name in fixed.get("metadata", ())}
     used = {name for name in filters if name != "metadata"}

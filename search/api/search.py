@@ -16,14 +16,14 @@ from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParamet
 from search.api.wire_schemas import inline_schema
 from search.retrieval.wire import result_to_wire
 
-_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)
+READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)
 _FILTERS = frozenset(FilterFields().fields)
 
 
 class SearchView(WorkspaceView):
     """Search in a workspace. The same query on the same documents gives byte-identical hits."""
 
-    required: ClassVar = {"GET": _READ, "POST": _READ}
+    required: ClassVar = {"GET": READ, "POST": READ}
     queries: ClassVar = {"GET": SearchParameters}
     typed_text = TYPED_TEXT
 

@@ -21,6 +21,7 @@ from search.api.inspection import DocumentInspectionView
 from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
+from search.api.several import SeveralSearchView
 from search.api.suggest import SuggestView
 
 _DOCUMENT = "/documents/<hex32:doc_id>"
@@ -29,6 +30,7 @@ _ANSWER = "/answers/<uuid:answer_id>"
 
 urlpatterns = [
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
+    path("search", SeveralSearchView.as_view(), name="api-search-several"),
     below_workspace("/search", SearchView.as_view(), "api-search"),
     below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),
     below_workspace("/suggest", SuggestView.as_view(), "api-suggest"),

@@ -1,10 +1,12 @@
 """The context of a tool call: its caller, its progress and its cancellation."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kebab.people.access.caller import Access
+from kebab.http.api.errors import Forbidden
+from kebab.people.access.caller import Access, Caller, caller_accesses
+from search.engine.several import MAX_WORKSPACES
 
 
 class CallStopped(Exception):
@@ -16,6 +18,8 @@ class Call:
     """A tool's view of the request that it answers."""
 
     access: Access
+    #: The accesses to the caller's other workspaces; empty once the call is about one.
+    others: tuple[Access, ...] = ()
     #: Reports to the client the steps done, the number of steps, and the next step.
     report_progress: Callable[[int, int, str], None] = lambda done, total, message: None
     #: Set once the client no longer waits for the answer.
@@ -26,3 +30,16 @@ class Call:
         if self.stop.is_set():
             raise CallStopped
         self.report_progress(done, total, message)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Return the accesses to all workspaces that the call is about."""
+        return (self.access, *self.others)
+
+
+def caller_accesses_or_refuse(caller: Caller) -> Sequence[Access]:
+    """Return a caller's accesses, one at least. Raises Forbidden for a person without a workspace."""
+    accesses = caller_accesses(caller, limit=MAX_WORKSPACES)
+    if not accesses:
+        raise Forbidden("You are a member of no workspace; ask somebody to invite you.")
+    return accesses

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from io import BytesIO
 from typing import Any, Final
@@ -20,9 +20,10 @@ from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request
 from kebab.http.security_headers import response_headers
 from kebab.observability.metrics.requests import count_response
-from kebab.people.access.caller import Access, Caller, token_access
+from kebab.people.access.caller import Access, caller_of_token
 from kebab.people.operator_token import Operator
 from kebab.tenancy.current_workspace import acting_nowhere
+from search.mcp.call_context import caller_accesses_or_refuse
 from search.mcp.cancellation import call_key
 from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.handshake import Message, Receive, new_session, read_cancelled_id, session_of
@@ -32,7 +33,7 @@ from search.runtime import runtime
 
 #: The route's label in request metrics.
 ROUTE: Final = "mcp"
-_ACCESS: Final = "kebab.access"
+_ACCESSES: Final = "kebab.accesses"
 _BODY_LIMIT_BYTES: Final = 1_000_000
 
 Send = Callable[[Message], Awaitable[None]]
@@ -47,7 +48,7 @@ class McpEndpoint:
     def __init__(self) -> None:
         lane_of = partial(_lane_of, Lanes())
         self._manager = StreamableHTTPSessionManager(
-            mcp_server(_request_access, _request_call_key, lane_of),
+            mcp_server(_request_accesses, _request_call_key, lane_of),
             stateless=True,
             max_request_body_size=_BODY_LIMIT_BYTES,
         )
@@ -60,7 +61,7 @@ class McpEndpoint:
         request = ASGIRequest(scope, BytesIO())
         sender = _ResponseSender(request, send)
         try:
-            scope[_ACCESS] = await run_in_thread(lambda: admit_request(request))
+            scope[_ACCESSES] = await run_in_thread(lambda: admit_request(request))
         except Exception as error:  # noqa: BLE001 - request edge: reported to the client, and logged if it is a defect
             problem = log_problem(error, f"{request.method} /mcp")
             await _send_response(respond(problem), sender.send)
@@ -97,7 +98,7 @@ async def _record_cancellation(request: HttpRequest, scope: Message, receive: Re
         return receive
     call, receive = await read_cancelled_id(request.headers, receive)
     if call is not None:
-        name = call_key(scope[_ACCESS].identity, session, call)
+        name = call_key(scope[_ACCESSES][0].identity, session, call)
         await run_in_thread(lambda: runtime().cancelled_calls.cancel(name))
     return receive
 
@@ -108,9 +109,9 @@ def _http_request(context: Context) -> Any:
     return context.request
 
 
-def _request_access(context: Context) -> Access:
-    access: Access = _http_request(context).scope[_ACCESS]
-    return access
+def _request_accesses(context: Context) -> Sequence[Access]:
+    accesses: Sequence[Access] = _http_request(context).scope[_ACCESSES]
+    return accesses
 
 
 def _request_call_key(context: Context) -> str | None:
@@ -118,15 +119,15 @@ def _request_call_key(context: Context) -> str | None:
     session = session_of(_http_request(context).headers)
     if session is None:
         return None
-    return call_key(_request_access(context).identity, session, context.request_id)
+    return call_key(_request_accesses(context)[0].identity, session, context.request_id)
 
 
 def _lane_of(lanes: Lanes, context: Context, is_long: bool) -> Lane:
-    return lanes.of(_request_access(context).workspace.pk, is_long=is_long)
+    return lanes.of(_request_accesses(context)[0].workspace.pk, is_long=is_long)
 
 
-def admit_request(request: HttpRequest) -> Access:
-    """Return the access of a request's token, and count the request for rate limits.
+def admit_request(request: HttpRequest) -> Sequence[Access]:
+    """Return the accesses of a request's token, and count the request for rate limits.
 
     Raises AuthenticationFailed, NotAuthenticated, RateLimited, DisallowedHost, and Forbidden for a wrong
     origin.
@@ -144,9 +145,9 @@ def admit_request(request: HttpRequest) -> Access:
             raise
         if isinstance(found[1], Operator):
             raise Forbidden("Send the token of a workspace; on this machine there is `kebab mcp`.")
-        caller = Caller(token=found[1])
+        caller = caller_of_token(found[1])
         count_request(request, caller.identity)
-        return token_access(caller, found[1])
+        return caller_accesses_or_refuse(caller)
 
 
 def _check_origin(request: HttpRequest) -> None:

@@ -1,10 +1,12 @@
 """MCP resources: documents by citation URIs."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.http.api.errors import InvalidRequest, NotFound
 from kebab.people.access.caller import Access
 from kebab.tenancy.current_workspace import acting_in
+from search.mcp.call_context import Call
 from search.mcp.tools.documents import (
     MOST_LINES,
     MOST_PASSAGES,
@@ -43,16 +45,33 @@ class DocumentPage:
     next_cursor: str | None
 
 
-def list_resources(access: Access, cursor: str | None) -> DocumentPage:
-    """Return a page of the documents that the caller may read. Raises Forbidden, InvalidCursor."""
+def list_resources(call: Call, cursor: str | None) -> DocumentPage:
+    """Return a page of the documents that the caller may read. Raises Forbidden, InvalidCursor.
+
+    Of several workspaces none are listed: their addresses don't name the workspace.
+    """
+    access = call.access
     READ.check(access)
+    if call.others:
+        return DocumentPage(documents=(), next_cursor=None)
     with acting_in(access.workspace.pk):
         documents, next_cursor = list_documents(access, cursor)
         return DocumentPage(documents=tuple(map(_describe_document, documents)), next_cursor=next_cursor)
 
 
-def read_resource(access: Access, uri: str) -> str:
-    """Return the text at a URI. Raises Forbidden, NotFound, InvalidRequest, InvalidCitation."""
+def read_resource(call: Call, uri: str) -> str:
+    """Return the text at a URI, of the first workspace that has it.
+
+    Raises Forbidden, NotFound, InvalidRequest, InvalidCitation.
+    """
+    *before, last = [access for access in call.accesses if READ.allows(access)] or [call.access]
+    for access in before:
+        with suppress(NotFound):
+            return _read(access, uri)
+    return _read(last, uri)
+
+
+def _read(access: Access, uri: str) -> str:
     READ.check(access)
     with acting_in(access.workspace.pk):
         target = resolve_uri(access, uri)

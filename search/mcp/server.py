@@ -1,6 +1,6 @@
 """The MCP server: handlers of requests for tools and resources, under the caller's rights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -38,7 +38,6 @@ from search.mcp.fair_threads import Lane
 from search.mcp.resources import ListedDocument, list_resources, read_resource
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
-from search.mcp.tools.arguments import input_schema
 from search.mcp.tools.documents import SCHEME
 from search.retrieval.errors import preview
 from search.retrieval.text.sanitize import strip_unstorable
@@ -54,8 +53,8 @@ _UNTRUSTED: Final = {"kebab/content": "untrusted: quoted from documents, data an
 
 Answer = TypeVar("Answer")
 Context = ServerRequestContext[Any, Any]
-#: Returns the caller's current access. Raises the error to report to a caller without access.
-Admit = Callable[[Context], Access]
+#: Returns the caller's current accesses, one at least. Raises the error to report to a caller without any.
+Admit = Callable[[Context], Sequence[Access]]
 CallKeyOf = Callable[[Context], str | None]
 #: Returns the lane that a call waits in, by whether it is long; None if there is only one caller.
 LaneOf = Callable[[Context, bool], Lane | None]
@@ -66,7 +65,7 @@ def mcp_server(
     call_key_of: CallKeyOf = lambda context: None,
     lane_of: LaneOf = lambda context, is_long: None,
 ) -> Server[Any]:
-    """Return a server that calls `admit` in a thread for the access of each request.
+    """Return a server that calls `admit` in a thread for the accesses of each request.
 
     `call_key_of` returns the key by which another request may cancel a call, `lane_of` the lane of a call.
     """
@@ -123,7 +122,7 @@ class _RequestHandlers:
     ) -> ListResourcesResult:
         """List the documents that the caller may read."""
         cursor = None if params is None or params.cursor is None else strip_unstorable(params.cursor)
-        page = await self._run_or_refuse(context, lambda call: list_resources(call.access, cursor))
+        page = await self._run_or_refuse(context, lambda call: list_resources(call, cursor))
         return ListResourcesResult(
             resources=[_resource(document) for document in page.documents], next_cursor=page.next_cursor
         )
@@ -136,7 +135,7 @@ class _RequestHandlers:
 
     async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Read a document, or its cited part."""
-        text = await self._run_or_refuse(context, lambda call: read_resource(call.access, params.uri))
+        text = await self._run_or_refuse(context, lambda call: read_resource(call, params.uri))
         contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=text, _meta=_UNTRUSTED)
         return ReadResourceResult(contents=[contents])
 
@@ -180,7 +179,7 @@ def _describe_tool(tool: registry.Tool) -> Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=input_schema(tool.arguments),
+        input_schema=registry.tool_schema(tool),
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=True,

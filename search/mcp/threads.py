@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -34,14 +34,14 @@ async def run_in_thread(work: Callable[[], Answer]) -> Answer:
 
 
 async def answer_in_thread(
-    admit: Callable[[], Access],
+    admit: Callable[[], Sequence[Access]],
     work: Callable[[Call], Answer],
     report: Report,
     *,
     is_long: bool = False,
     lane: Lane | None = None,
 ) -> Answer:
-    """Run `work` in a thread with the access that `admit` returns; stop it once nobody awaits the answer.
+    """Run `work` in a thread with the accesses that `admit` returns; stop it once nobody awaits the answer.
 
     Calls that wait for others, such as models, are `is_long` and have threads of their own. With a `lane` the
     call first waits for its turn, which it holds until the thread is done, even if cancelled. Raises Refused.
@@ -57,7 +57,8 @@ async def answer_in_thread(
             sending.cancel()
 
     def run_call() -> Answer:
-        return work(Call(access=admit(), report_progress=report_progress, stop=stop))
+        access, *others = admit()
+        return work(Call(access=access, others=tuple(others), report_progress=report_progress, stop=stop))
 
     if lane is not None:
         await lane.queue.acquire(lane.name)

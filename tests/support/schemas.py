@@ -16,6 +16,7 @@ from search.retrieval.wire import RESPONSE_VERSION, SELECTION_VERSION
 ANSWERS = {
     "api-search": "search_response.v1",
     "api-search-bulk": "bulk_response.v1",
+    "api-search-several": "several_response.v1",
     "api-library-search": "library_search.v1",
     "api-snippet-search": "snippet_search.v1",
     "api-context": "context.v1",

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from kebab.http.api.errors import Forbidden
 from kebab.http.rate_limits.rules import count_bad_token
-from kebab.people.models import ApiToken
+from kebab.people.models import ApiToken, PersonalToken, User
 from kebab.people.operator_token import Operator, read_operator_token
 from kebab.people.tokens import verify_token
 
@@ -35,8 +35,10 @@ class TokenAuthentication(BaseAuthentication):
     A token of the command line on this server's machine begins with `kbo_`; `request.auth` is an `Operator`.
     """
 
-    def authenticate(self, request: Request) -> tuple[TokenUser | Operator, ApiToken | Operator] | None:
-        """Return the stand-in user and the token; None without a bearer header.
+    def authenticate(
+        self, request: Request
+    ) -> tuple[TokenUser | User | Operator, ApiToken | PersonalToken | Operator] | None:
+        """Return the stand-in user, or the person, and the token; None without a bearer header.
 
         Raises AuthenticationFailed, and RateLimited after too many bad tokens from one address.
         """
@@ -51,6 +53,8 @@ class TokenAuthentication(BaseAuthentication):
         if token is None:
             count_bad_token(request)
             raise AuthenticationFailed("This token is unknown, expired or revoked.", code="invalid_token")
+        if isinstance(token, PersonalToken):
+            return token.user, token
         return TokenUser(token=token), token
 
     def authenticate_header(self, request: Request) -> str:

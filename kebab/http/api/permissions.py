@@ -28,13 +28,24 @@ class Need:
         reason = f"The role is {access.role.value}; this needs {self.role.value}."
         if access.role.level < self.role.level:
             raise Forbidden(reason)
-        return reason
+        return reason if access.caller.personal_token is None else self._check_scope(access)
+
+    def allows(self, access: Access) -> bool:
+        """Return whether access is granted."""
+        try:
+            self.check(access)
+        except Forbidden:
+            return False
+        return True
 
     def _check_token(self, access: Access) -> str:
-        if self.scope is None:
-            raise Forbidden("Only a person who has signed in may do this, not a token.")
         if access.token is not None and access.token.filters and not self.filters:
             raise Forbidden("This token has filters, so it may only search.")
+        return self._check_scope(access)
+
+    def _check_scope(self, access: Access) -> str:
+        if self.scope is None:
+            raise Forbidden("Only a person who has signed in may do this, not a token.")
         if self.scope == "any":
             if not access.scopes:
                 raise Forbidden("This token has no scope, so it may do nothing.")

@@ -9,7 +9,17 @@ from django.db.models import OuterRef, QuerySet
 
 from kebab.http.api.errors import Forbidden, NotFound
 from kebab.http.api.querysets import first_or_not_found
-from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenScope, User, Workspace
+from kebab.people.models import (
+    ApiToken,
+    GroupMember,
+    Membership,
+    PersonalToken,
+    Role,
+    TokenScope,
+    User,
+    Workspace,
+)
+from kebab.people.models.token import Token
 from kebab.people.models.workspace import is_slug
 from kebab.people.operator_token import OPERATOR_PREFIX, Operator
 from kebab.people.reader import OPERATOR, Reader
@@ -32,6 +42,8 @@ class Caller:
     """The caller: a person, a tool with a token, or an operator. Exactly one of the three is set."""
 
     user: User | None = None
+    #: The token with which a tool acts for the person.
+    personal_token: PersonalToken | None = None
     token: ApiToken | None = None
     #: The actor name of an operator, who acts on the command line or in the admin.
     operator: str | None = None
@@ -56,7 +68,7 @@ class Caller:
 
     @property
     def person(self) -> User:
-        """Return the user. Raises Forbidden for a tool or an operator."""
+        """Return the user, also of a personal token. Raises Forbidden for another tool or an operator."""
         if self.user is None:
             raise Forbidden("Only a person can do this.")
         return self.user
@@ -99,14 +111,22 @@ class Access:
 def caller_of(request: Any) -> Caller | None:
     """Return the caller of an HTTP request (Django's or REST framework's); None for an anonymous one."""
     token = getattr(request, "auth", None)
-    if isinstance(token, ApiToken):
-        return Caller(token=token)
     if isinstance(token, Operator):
         return Caller(operator=token.actor)
+    if isinstance(token, Token):
+        return caller_of_token(token)
     if not request.user.is_authenticated:
         return None
     session = getattr(request, "session", None)
     return Caller(user=request.user, session_key=None if session is None else session.session_key)
+
+
+def caller_of_token(token: Token) -> Caller:
+    """Return the caller with a token from `verify_token`."""
+    if isinstance(token, PersonalToken):
+        return Caller(user=token.user, personal_token=token)
+    assert isinstance(token, ApiToken)  # noqa: S101  # there are no others
+    return Caller(token=token)
 
 
 def access_of_request(request: Any, slug_or_id: str) -> Access:
@@ -159,9 +179,27 @@ def member_access(caller: Caller, membership: Any) -> Access:
         workspace=membership.workspace,
         caller=caller,
         role=role,
-        scopes=_SCOPES_OF_ROLE[role],
+        scopes=_scopes(role, caller.personal_token),
         reader=Reader(groups=frozenset(membership.group_ids), reads_all=role in _READ_ALL),
     )
+
+
+def _scopes(role: Role, token: PersonalToken | None) -> frozenset[TokenScope]:
+    """Return the scopes of a role, those alone that a personal token has too."""
+    scopes = _SCOPES_OF_ROLE[role]
+    return scopes if token is None else scopes & frozenset(map(TokenScope, token.scopes))
+
+
+def caller_accesses(caller: Caller, *, limit: int) -> list[Access]:
+    """Return a caller's accesses to their workspaces by slug, `limit` at most; a token's to its own."""
+    if caller.token is not None:
+        return [token_access(caller, caller.token)]
+    with acting_everywhere():
+        if caller.operator is not None:
+            rows = Workspace.objects.order_by("slug")[:limit]
+            return [operator_access(workspace, caller.operator) for workspace in rows]
+        memberships = readable_memberships(caller.user).order_by("workspace__slug")[:limit]
+        return [member_access(caller, membership) for membership in memberships]
 
 
 def token_access(caller: Caller, token: Any) -> Access:
@@ -189,9 +227,17 @@ def refresh_access(access: Access) -> Access | None:
             return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
         members = readable_memberships(caller.user).filter(workspace=access.workspace, user__is_active=True)
         membership = members.select_related("workspace", "user").first()
-        if membership is None or not is_session_valid(caller.session_key, membership.user):
+        if membership is None or not _is_signed_in(caller, membership.user):
             return None
         return member_access(caller, membership)
+
+
+def _is_signed_in(caller: Caller, user: User) -> bool:
+    """Return whether a person's session, or personal token, still holds."""
+    if caller.personal_token is None:
+        return is_session_valid(caller.session_key, user)
+    token = PersonalToken.objects.filter(pk=caller.personal_token.pk).first()
+    return token is not None and token.is_usable
 
 
 def access_by_identity(workspace: Workspace, identity: str) -> Access | None:

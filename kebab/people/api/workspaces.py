@@ -64,7 +64,7 @@ class WorkspacesView(ApiView):
     @idempotent(recheck=None)
     def post(self, request: Request) -> Response:
         """Create a workspace, which the caller owns. For people; operators may name another owner."""
-        if self.caller.token is not None:
+        if self.caller.token is not None or self.caller.personal_token is not None:
             raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
         fields = strict_body(request, NewWorkspace)
         with acting_everywhere(), transaction.atomic():

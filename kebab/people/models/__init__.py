@@ -3,7 +3,7 @@
 from kebab.people.models.audit import AuditEvent
 from kebab.people.models.group import Group, GroupMember, TokenGroup
 from kebab.people.models.invitation import Invitation
-from kebab.people.models.token import ApiToken, TokenScope
+from kebab.people.models.token import ApiToken, PersonalToken, TokenScope
 from kebab.people.models.user import User
 from kebab.people.models.workspace import Membership, Role, Workspace
 
@@ -14,6 +14,7 @@ __all__ = [
     "GroupMember",
     "Invitation",
     "Membership",
+    "PersonalToken",
     "Role",
     "TokenGroup",
     "TokenScope",

@@ -1,6 +1,7 @@
-"""API tokens, with which tools authenticate."""
+"""Tokens, with which tools authenticate: those of a workspace, and those of a person."""
 
 import uuid
+from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -16,38 +17,66 @@ class TokenScope(models.TextChoices):
     ASK = "ask"
 
 
-class ApiToken(models.Model):
-    """A secret bound to one workspace; only its SHA-256 is stored."""
+class Token(models.Model):
+    """A secret with scopes; only its SHA-256 is stored."""
+
+    #: How its secret form begins.
+    kind: ClassVar[str]
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=200, blank=True)
     prefix = models.CharField(max_length=16, unique=True, editable=False)
     secret_sha256 = models.BinaryField(max_length=32, editable=False)
     scopes = ArrayField(models.CharField(max_length=16, choices=TokenScope.choices), default=list, blank=True)
-    # What each of its searches is narrowed by; it may do nothing but search then.
-    filters = models.JSONField(default=dict, blank=True, db_default={})
-    created_by = models.ForeignKey("people.User", models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
 
+    class Meta:
+        abstract = True
+        ordering = ("created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.kind}_{self.prefix}_…"
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether the token is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+
+
+class ApiToken(Token):
+    """A token of one workspace, with rights of its own."""
+
+    kind = "kbb"
+
+    workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="tokens")
+    # What each of its searches is narrowed by; it may do nothing but search then.
+    filters = models.JSONField(default=dict, blank=True, db_default={})
+    created_by = models.ForeignKey("people.User", models.SET_NULL, null=True, blank=True, related_name="+")
+
     #: By the queries of `kebab.people.tokens`.
     group_ids: list[uuid.UUID]
 
-    class Meta:
-        ordering = ("created_at",)
+    class Meta(Token.Meta):
         constraints = (
             models.CheckConstraint(
                 condition=models.Q(scopes__contained_by=TokenScope.values), name="token_scopes_known"
             ),
         )
 
-    def __str__(self) -> str:
-        return f"kbb_{self.prefix}_…"
 
-    @property
-    def is_usable(self) -> bool:
-        """Return whether the token is neither revoked nor expired."""
-        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+class PersonalToken(Token):
+    """A token with which a person's tools act for them, in all of their workspaces."""
+
+    kind = "kbp"
+
+    user = models.ForeignKey("people.User", models.CASCADE, related_name="personal_tokens")
+
+    class Meta(Token.Meta):
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(scopes__contained_by=TokenScope.values), name="personal_token_scopes_known"
+            ),
+        )

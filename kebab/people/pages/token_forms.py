@@ -19,8 +19,8 @@ _SCOPES = {
 _MAX_MINUTES = int(MAX_OVERLAP.total_seconds() // 60)
 
 
-class TokenForm(forms.Form):
-    """A new token."""
+class PersonalTokenForm(forms.Form):
+    """A new token that acts for the person who creates it."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -36,7 +36,6 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one permission.")},
     )
-    groups = GroupsField(label=_("Groups"), help_text=_("It reads sources restricted to these groups."))
     expires_in_days = forms.TypedChoiceField(
         label=_("Expires"),
         coerce=int,
@@ -51,6 +50,12 @@ class TokenForm(forms.Form):
             ("", _("never")),
         ],
     )
+
+
+class TokenForm(PersonalTokenForm):
+    """A new token of a workspace."""
+
+    groups = GroupsField(label=_("Groups"), help_text=_("It reads sources restricted to these groups."))
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -17,7 +17,7 @@ class StatusView(ApiView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:
         """Return `status.v1`: processes, queues, and the reports of the apps. For operators only."""
-        user = self.caller.user
+        user = None if self.caller.personal_token else self.caller.user
         if self.caller.operator is None and not (user is not None and user.is_superuser):
             raise Forbidden("Only an operator may see the state of the stack.")
         with acting_everywhere():

@@ -1,6 +1,6 @@
 """The command `kebab mcp`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,11 @@ from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_workspace
 from kebab.http.api.errors import Forbidden
-from kebab.people.access.caller import Access, Caller, token_access
+from kebab.people.access.caller import Access, caller_of_token
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import verify_token
 from kebab.tenancy.current_workspace import acting_everywhere
+from search.mcp.call_context import caller_accesses_or_refuse
 
 
 class Command(KebabCommand):
@@ -35,24 +36,28 @@ class Command(KebabCommand):
         serve_stdio(_build_admission(workspace))
 
 
-def _build_admission(workspace: str | None) -> Callable[[], Access]:
-    """Return the function that looks up the access of each request. Raises CliError, Forbidden."""
+def _build_admission(workspace: str | None) -> Callable[[], Sequence[Access]]:
+    """Return the function that looks up the accesses of each request. Raises CliError, Forbidden."""
     secret = settings.KEBAB_TOKEN
     if not secret:
-        return partial(_operator_access, str(_operator_access(workspace).workspace.pk))
-    access = _access_from_token(secret)
-    if workspace is not None and workspace not in (access.workspace.slug, str(access.workspace.pk)):
-        raise CliError(f"KEBAB_TOKEN is not of the workspace {workspace!r}; leave --workspace out.")
-    return partial(_access_from_token, secret)
+        return partial(_operator_accesses, str(_operator_accesses(workspace)[0].workspace.pk))
+    _accesses_of_token(secret, workspace)
+    return partial(_accesses_of_token, secret, workspace)
 
 
-def _operator_access(workspace: str | None) -> Access:
+def _operator_accesses(workspace: str | None) -> Sequence[Access]:
     with acting_everywhere():
-        return command_line_access(find_workspace(workspace))
+        return [command_line_access(find_workspace(workspace))]
 
 
-def _access_from_token(secret: str) -> Access:
+def _accesses_of_token(secret: str, workspace: str | None) -> Sequence[Access]:
     token = verify_token(secret)
     if token is None:
         raise Forbidden("The token in KEBAB_TOKEN is unknown, expired or revoked.", code="invalid_token")
-    return token_access(Caller(token=token), token)
+    accesses = caller_accesses_or_refuse(caller_of_token(token))
+    if workspace is None:
+        return accesses
+    chosen = [each for each in accesses if workspace in (each.workspace.slug, str(each.workspace.pk))]
+    if not chosen:
+        raise CliError(f"KEBAB_TOKEN is not of the workspace {workspace!r}; leave --workspace out.")
+    return chosen

@@ -1,7 +1,10 @@
 """`fetch`: the text of a document, or the text around a hit."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
+from kebab.http.api.errors import NotFound
+from kebab.tenancy.current_workspace import acting_in
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import FetchArguments
 from search.mcp.tools.documents import (
@@ -27,7 +30,12 @@ from search.retrieval.citation import Citation, citation_of
 
 def fetch_tool(call: Call, given: FetchArguments) -> str:
     """Return the requested lines or passages, as many as fit the budget."""
-    target = resolve_id(call.access, given.id)
+    target = _resolve(call, given.id)
+    with acting_in(target.document.workspace_id):
+        return _text(target, given)
+
+
+def _text(target: ResolvedDocument, given: FetchArguments) -> str:
     wanted = _requested_lines(target, given)
     if wanted is not None:
         return _lines_text(target.document, wanted.widen(given.before, given.after), given.max_tokens)
@@ -38,6 +46,16 @@ def fetch_tool(call: Call, given: FetchArguments) -> str:
         else passages_of(target.document, around=target.chunk, before=given.before, after=given.after)
     )
     return _passages_text(target.document, chunks, given.max_tokens)
+
+
+def _resolve(call: Call, text: str) -> ResolvedDocument:
+    """Look an id or citation up in the workspaces of the call. Raises NotFound, InvalidRequest."""
+    *before, last = call.accesses
+    for access in before:
+        with suppress(NotFound), acting_in(access.workspace.pk):
+            return resolve_id(access, text)
+    with acting_in(last.workspace.pk):
+        return resolve_id(last, text)
 
 
 def _requested_lines(target: ResolvedDocument, given: FetchArguments) -> LineRange | None:

@@ -3,33 +3,40 @@
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
+from kebab.people.access.caller import Access
 from search.engine.readback import read_passages
 from search.engine.search import milliseconds_since, resolve_scope_at_seq, search_in_scope
+from search.engine.several import search_several
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import SearchArguments
 from search.mcp.tools.token_budget import Frame, count_tokens, fit_blocks, join_parts, on_one_line
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.degradation import degradation_messages
-from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, Sort
+from search.retrieval.types import (
+    DEFAULT_K,
+    MAX_TEXT_CHARS,
+    Fusion,
+    Include,
+    Mode,
+    SearchHit,
+    SearchQuery,
+    SearchResult,
+    Sort,
+)
 from search.settings.search_settings import SearchSettings
+
+_NOTHING: Final = "Nothing was found. Try other words, or fewer filters."
 
 
 def search_tool(call: Call, given: SearchArguments) -> str:
     """Return the hits, best first, as many as fit the budget."""
+    if call.others:
+        return _search_several(call, given)
     workspace = call.access.workspace
-    settings = SearchSettings.of(workspace)
-    query = SearchQuery(
-        text=given.query,
-        operators=True,
-        mode=Mode(given.mode),
-        fusion=None if given.fusion is None else Fusion(given.fusion),
-        sort=Sort(given.sort),
-        k=given.k or settings.default_k,
-        filters=given.filters,
-        snippet_chars=settings.snippet_chars,
-    )
+    query = _build_query(call.access, given)
     started = time.perf_counter()
     scope = resolve_scope_at_seq(workspace, query.filters, call.access.reader, None)
     found = search_in_scope(workspace, scope, query, with_snippets=given.detail == "snippets")
@@ -43,15 +50,53 @@ def search_tool(call: Call, given: SearchArguments) -> str:
     return hits_text(result, texts, given.max_tokens)
 
 
+def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
+    settings = SearchSettings.of(access.workspace)
+    return SearchQuery(
+        text=given.query,
+        operators=True,
+        mode=Mode(given.mode),
+        fusion=None if given.fusion is None else Fusion(given.fusion),
+        sort=Sort(given.sort),
+        k=given.k or settings.default_k,
+        filters=given.filters,
+        snippet_chars=settings.snippet_chars,
+        include=(Include.TEXT,) if given.detail == "passages" else (),
+        max_text_chars=MAX_TEXT_CHARS,
+    )
+
+
+def _search_several(call: Call, given: SearchArguments) -> str:
+    k = given.k or DEFAULT_K
+    found = search_several(call.accesses, lambda access: _build_query(access, given), k=k, per_workspace=k)
+    for access, result in found.by_workspace:
+        record_query(access.workspace, result, door=Door.MCP, caller=access.identity)
+    call.step(1, 2, f"{len(found.hits)} hits")
+    blank = given.detail == "titles"
+    shown = [(each, "" if blank else each.hit.text or each.hit.snippet) for each in found.hits]
+    messages = [
+        f"{access.workspace.slug}: {message}"
+        for access, result in found.by_workspace
+        for message in degradation_messages(result)
+    ]
+    if not shown:
+        return join_parts(_NOTHING, *messages)
+    frame = Frame([text for _, text in shown])
+    blocks = [
+        _hit_text(frame, each.hit, text, n=number, workspace=each.workspace.slug)
+        for number, (each, text) in enumerate(shown, start=1)
+    ]
+    head = "\n".join([frame.notice, *messages])
+    return fit_blocks(given.max_tokens, head, blocks, lambda kept: omission_note(blocks, kept))
+
+
 def hits_text(result: SearchResult, texts: Mapping[str, str], max_tokens: int) -> str:
     """Return the text form of the hits in `texts` that fit; a text of '' shows a hit without text."""
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
     if not hits:
-        return join_parts(
-            "Nothing was found. Try other words, or fewer filters.", *degradation_messages(result)
-        )
+        return join_parts(_NOTHING, *degradation_messages(result))
     frame = Frame(texts.values())
-    blocks = [_hit_text(frame, hit, texts[hit.chunk_id]) for hit in hits]
+    blocks = [_hit_text(frame, hit, texts[hit.chunk_id], n=hit.rank) for hit in hits]
 
     def foot(kept: int) -> str:
         return omission_note(blocks, kept)
@@ -68,12 +113,13 @@ def omission_note(blocks: list[str], kept: int) -> str:
     return f"{len(blocks) - kept} more had no room; the next takes {needed} tokens. Ask with a larger budget."
 
 
-def _hit_text(frame: Frame, hit: SearchHit, text: str) -> str:
+def _hit_text(frame: Frame, hit: SearchHit, text: str, *, n: int, workspace: str | None = None) -> str:
     return frame.passage(
         hit.citation.uri,
         " > ".join(map(on_one_line, hit.heading_path)) or on_one_line(hit.title),
         text,
-        n=hit.rank,
+        n=n,
+        workspace=workspace,
         chunk=hit.chunk_id,
         source=hit.source,
         version=hit.version,

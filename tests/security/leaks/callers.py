@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from kebab.people.models import ApiToken, Membership, Role, TokenScope, User
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_token
+from kebab.people.tokens import mint_personal_token, mint_token
 from tests.security.leaks.canaries import CLOSED, THEIRS
 from tests.security.leaks.stage import Stage, join_group
 
@@ -54,6 +54,7 @@ def _people(stage: Stage) -> list[Caller]:
             name="owner", client=session_client(_member("owner", stage, Role.OWNER)), hostile_to=_ONLY_THEIRS
         ),
         Caller(name="their owner", client=session_client(owner_of_theirs), hostile_to=_ONLY_CLOSED),
+        Caller(name="viewer's tool", client=_tool(_member("tooled", stage, Role.VIEWER)), hostile_to=_BOTH),
     ]
 
 
@@ -106,6 +107,13 @@ def session_client(user: User) -> APIClient:
     """Return a client with a session of the person."""
     client = APIClient(raise_request_exception=False)
     client.force_login(user)
+    return client
+
+
+def _tool(user: User) -> APIClient:
+    """Return a client with a personal token of all scopes."""
+    client = APIClient(raise_request_exception=False)
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {mint_personal_token(user, scopes=TokenScope)[1]}")
     return client
 
 

@@ -24,6 +24,8 @@ OPEN = {
     "profile": "of the person themselves",
     "profile-theme": "of the person themselves",
     "profile-sessions": "of the person themselves",
+    "profile-tokens": "of the person themselves",
+    "profile-token-revocation": "of the person themselves",
     "password-reset": "a form",
     "password-reset-asked": "says that a mail is on its way, if there is such an account",
     "password-reset-form": "a form for who has the link",
@@ -138,6 +140,10 @@ def _searches() -> Iterator[Call]:
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
         {"q": "{word}", "mode": "nonsense"},
     ]
+    several = {"q": "{word}", "mode": "lexical", "include": ["text", "metadata"]}
+    yield Call(route="api-search-several", method="post", body=several)
+    narrowed = several | {"filters": {"source": ["{sourcekey}"]}, "group": "document"}
+    yield Call(route="api-search-several", method="post", body=narrowed)
     yield Call(route="api-search-bulk", method="post", body={"queries": queries})
     for typed in ("{stem}", "{word}", "{stem}t", "{stem}h"):
         yield Call(route="api-suggest", query=f"q={typed}")

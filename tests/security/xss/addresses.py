@@ -28,6 +28,7 @@ NO_PAGES = {
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
     *("workspace-deletion", "profile-theme", "profile-sessions"),
+    *("profile-tokens", "profile-token-revocation"),
 }
 
 

@@ -1,0 +1,110 @@
+"""`/search`: search over the workspaces that the caller may read."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from kebab.http.api.errors import NotFound
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.serializers import strict_body
+from kebab.http.api.views import ApiView
+from kebab.people.access.caller import Access, caller_access, caller_accesses
+from search.api.query import TYPED_TEXT, SearchBody, effective_filters, make_query
+from search.api.search import READ, json_response
+from search.api.wire_schemas import inline_schema
+from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
+from search.models import Door
+from search.query_log.recorder import record_query
+from search.retrieval.types import DEFAULT_K, MAX_K, SearchResult
+from search.retrieval.wire import Wire, field_values, hit_to_wire
+
+_VERSION = "several_response.v1"
+
+
+class SeveralBody(SearchBody):
+    """The body of a search over several workspaces."""
+
+    cursor = why_not = explain = min_seq = facets = max_facet_values = fields = None  # type: ignore[assignment]  # leaves them out
+    workspaces = ShortListField(
+        child=serializers.CharField(max_length=63),
+        required=False,
+        allow_null=True,
+        min_length=1,
+        max_length=MAX_WORKSPACES,
+        help_text="Slugs or ids; without them all that you may search.",
+    )
+    per_workspace = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=MAX_K, help_text="The most hits of one: k."
+    )
+
+
+class SeveralSearchView(ApiView):
+    """Search in several workspaces at once."""
+
+    typed_text = TYPED_TEXT
+
+    @extend_schema(request=SeveralBody, responses={200: inline_schema(_VERSION)})
+    def post(self, request: Request) -> HttpResponse:
+        """Search the workspaces, each with its settings, and merge their lists by rank."""
+        given = strict_body(request, SeveralBody)
+        accesses = self._accesses(given.get("workspaces"))
+        k = min(given.get("k") or DEFAULT_K, MAX_K)
+        filters = given.get("filters", {})
+        per_workspace = given.get("per_workspace") or k
+        asked = {**given, "k": min(k, per_workspace)}
+        found = search_several(
+            accesses,
+            lambda access: make_query(access.workspace, asked, effective_filters(access, given, filters)),
+            k=k,
+            per_workspace=per_workspace,
+        )
+        for access, result in found.by_workspace:
+            record_query(access.workspace, result, door=Door.API, caller=access.identity)
+        return json_response(_to_wire(given["q"], found))
+
+    def _accesses(self, named: Sequence[str] | None) -> list[Access]:
+        """Return the accesses to the named workspaces, or to all. Raises NotFound, Forbidden."""
+        if named is None:
+            every = caller_accesses(self.caller, limit=MAX_WORKSPACES)
+            return [access for access in every if READ.allows(access)]
+        accesses = {access.workspace.pk: access for access in map(self._access, named)}
+        for access in accesses.values():
+            READ.check(access)
+        return list(accesses.values())
+
+    def _access(self, name: str) -> Access:
+        try:
+            return caller_access(self.caller, name)
+        except NotFound as error:
+            raise NotFound(f"There is no workspace {name!r} that you may see.") from error
+
+
+def _to_wire(query: str, found: SeveralResults) -> Wire:
+    return {
+        "schema_version": _VERSION,
+        "query": query,
+        "took_ms": found.took_ms,
+        "hits": [{"workspace": each.workspace.slug, "hit": hit_to_wire(each.hit)} for each in found.hits],
+        "workspaces": [_summary(access, result) for access, result in found.by_workspace],
+    }
+
+
+def _summary(access: Access, result: SearchResult) -> dict[str, Any]:
+    total = result.lexical_total
+    return {
+        "slug": access.workspace.slug,
+        "name": access.workspace.name,
+        "hits": len(result.hits),
+        "related_total": result.related_total,
+        "lexical_total": None if total is None else field_values(total),
+        "index_version": result.index_version,
+        "seq": result.seq,
+        "lag": result.lag,
+        "took_ms": result.took_ms,
+        "degraded": list(result.degraded),
+        "warnings": list(result.warnings),
+    }
