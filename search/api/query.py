@@ -181,8 +181,8 @@ class FilterFields(StrictSerializer):
         return drop_nulls(attrs)
 
 
-class QueryFields(StrictSerializer):
-    """The fields of a search except its filters; the workspace's settings are the defaults."""
+class RankingFields(StrictSerializer):
+    """The fields of a search in any number of workspaces, whose settings are the defaults."""
 
     q = TypedTextField(
         required=False,
@@ -190,12 +190,6 @@ class QueryFields(StrictSerializer):
         allow_blank=True,
         trim_whitespace=False,
         help_text="Needed without a cursor.",
-    )
-    cursor = serializers.CharField(
-        required=False,
-        allow_null=True,
-        max_length=_MAX_CURSOR_CHARS,
-        help_text="`next_cursor` of the page before; k and fields alone may stand beside it.",
     )
     mode = EnumeratedField(Mode, required=False, allow_null=True)
     fusion = EnumeratedField(Fusion, required=False, allow_null=True)
@@ -225,16 +219,34 @@ class QueryFields(StrictSerializer):
     max_text_chars = serializers.IntegerField(
         required=False, allow_null=True, help_text=f"Length of `text`, at most {MAX_TEXT_CHARS:,}."
     )
-    fields = ValuesField(  # type: ignore[assignment]  # a declared field, not the base's attribute
-        serializers.ChoiceField(choices=sorted(HIT_FIELDS)), help_text="The fields of hits; all without it."
-    )
     per_file_cap = serializers.IntegerField(
         required=False, allow_null=True, help_text="The most hits of one document; 0 and less: no limit."
     )
     rerank = FlagField(help_text="Have the first candidates read again.")
     cutoff = FlagField(help_text="End the list where its scores say that it stops being about the question.")
     floor = FlagField(help_text="Leave out hits that are only related to the query.")
-    explain = FlagField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields that are not null. Raises ValidationError without a query."""
+        given = drop_nulls(attrs)
+        if "q" not in given:
+            missing = serializers.Field.default_error_messages["required"]
+            raise serializers.ValidationError({"q": [missing]})
+        return given
+
+
+class QueryFields(RankingFields):
+    """The fields of a search in one workspace, except its filters."""
+
+    cursor = serializers.CharField(
+        required=False,
+        allow_null=True,
+        max_length=_MAX_CURSOR_CHARS,
+        help_text="`next_cursor` of the page before; k and fields alone may stand beside it.",
+    )
+    fields = ValuesField(  # type: ignore[assignment]  # a declared field, not the base's attribute
+        serializers.ChoiceField(choices=sorted(HIT_FIELDS)), help_text="The fields of hits; all without it."
+    )
     facets = ValuesField(
         serializers.CharField(max_length=200),
         help_text=f"Count documents by these: {', '.join(_FACETS)}, or `metadata.` and the name of a field.",
@@ -242,6 +254,7 @@ class QueryFields(StrictSerializer):
     max_facet_values = serializers.IntegerField(
         required=False, allow_null=True, min_value=1, max_value=100, help_text="Values of each facet: 10."
     )
+    explain = FlagField()
     why_not = serializers.CharField(
         required=False, allow_null=True, help_text="A chunk or document: why it is not among the hits."
     )
@@ -251,10 +264,7 @@ class QueryFields(StrictSerializer):
         """Validate and return the fields of a query, or a cursor and k. Raises ValidationError."""
         given = drop_nulls(attrs)
         if "cursor" not in given:
-            if "q" not in given:
-                missing = serializers.Field.default_error_messages["required"]
-                raise serializers.ValidationError({"q": [missing]})
-            return given
+            return super().validate(given)
         beside = sorted(given.keys() - {"cursor", "k", "fields"})
         if beside:
             raise serializers.ValidationError(

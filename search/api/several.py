@@ -13,7 +13,14 @@ from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView
 from kebab.people.access.caller import Access, caller_access, caller_accesses
-from search.api.query import TYPED_TEXT, SearchBody, effective_filters, make_query
+from search.api.query import (
+    TYPED_TEXT,
+    ChannelFields,
+    FilterFields,
+    RankingFields,
+    effective_filters,
+    make_query,
+)
 from search.api.search import READ, json_response
 from search.api.wire_schemas import inline_schema
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
@@ -25,10 +32,11 @@ from search.retrieval.wire import Wire, field_values, hit_to_wire
 _VERSION = "several_response.v1"
 
 
-class SeveralBody(SearchBody):
+class SeveralBody(RankingFields):
     """The body of a search over several workspaces."""
 
-    cursor = why_not = explain = min_seq = facets = max_facet_values = fields = None  # type: ignore[assignment]  # leaves them out
+    filters = FilterFields(required=False, allow_null=True)
+    channels = ChannelFields(required=False, allow_null=True)
     workspaces = ShortListField(
         child=serializers.CharField(max_length=63),
         required=False,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kebab.people.access.caller import Access
@@ -47,20 +48,24 @@ def search_several(
     """
     started = time.perf_counter()
     queries = [build_query(access) for access in accesses]
-
-    def search_one(place: int) -> SearchResult:
-        access = accesses[place]
-        with acting_in(access.workspace.pk):
-            return search(access.workspace, queries[place], reader=access.reader)
-
-    found = tuple((access, search_one(place)) for place, access in enumerate(accesses))
+    results = map(_search_one, accesses, queries)
+    found = [(access, result) for access, result in zip(accesses, results, strict=True) if result is not None]
     hits = [
         WorkspaceHit(workspace=access.workspace, hit=hit)
         for access, result in found
         for hit in result.hits[:per_workspace]
     ]
     hits.sort(key=_order)
-    return SeveralResults(hits=tuple(hits[:k]), by_workspace=found, took_ms=milliseconds_since(started))
+    return SeveralResults(
+        hits=tuple(hits[:k]), by_workspace=tuple(found), took_ms=milliseconds_since(started)
+    )
+
+
+def _search_one(access: Access, query: SearchQuery) -> SearchResult | None:
+    """Search one workspace; return None if it was deleted meanwhile."""
+    with acting_in(access.workspace.pk), suppress(Workspace.DoesNotExist):
+        return search(access.workspace, query, reader=access.reader)
+    return None
 
 
 def _order(found: WorkspaceHit) -> tuple[bool, int, float, float]:

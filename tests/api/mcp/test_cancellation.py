@@ -118,7 +118,7 @@ def test_abandoned_call_stops_at_its_next_step():
 
     async def give_up():
         async with anyio.create_task_group() as group:
-            group.start_soon(answer_in_thread, lambda: None, work, report)
+            group.start_soon(answer_in_thread, lambda: [None], work, report)
             await anyio.to_thread.run_sync(began.wait)
             group.cancel_scope.cancel()
         waiting.set()
@@ -133,7 +133,7 @@ def test_stopped_call_is_cancelled():
 
     async def call():
         with pytest.raises(anyio.get_cancelled_exc_class()):
-            await answer_in_thread(lambda: None, work, report=None)
+            await answer_in_thread(lambda: [None], work, report=None)
 
     anyio.run(call)
 

@@ -85,7 +85,7 @@ def access(shelf):
 def test_call_without_room_is_refused_and_counted_once(shelf, counted_problems):
     turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
     full = mcp_server(
-        lambda context: access(shelf), lane_of=lambda context, is_long: Lane(queue=turns, name="own")
+        lambda context: [access(shelf)], lane_of=lambda context, is_long: Lane(queue=turns, name="own")
     )
 
     async def ask():
@@ -115,7 +115,7 @@ def test_abandoned_call_holds_its_turn_until_its_thread_ends():
         turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
         answer = partial(answer_in_thread, lane=Lane(queue=turns, name="own"))
         async with anyio.create_task_group() as group:
-            group.start_soon(answer, lambda: None, work, None)
+            group.start_soon(answer, lambda: [None], work, None)
             await anyio.to_thread.run_sync(began.wait)
             group.cancel_scope.cancel()
         assert turns.n_lent == 1

@@ -2,12 +2,12 @@
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from kebab.people.operator import command_line_access
 from search.engine.search import search
+from search.mcp.call_context import Call
 from search.mcp.tools.arguments import FetchArguments
 from search.mcp.tools.fetch import fetch_tool
 from search.mcp.tools.search import hits_text
@@ -167,7 +167,7 @@ def test_passages_around_a_cited_page_are_fetched(db):
     workspace = make_workspace()
     pages = [chunk(f"{n}ne", n, spans=({"kind": "page", "page": n + 1},)) for n in range(6)]
     write(workspace, "report.pdf", *pages, media="pdf", mime="application/pdf")
-    call = SimpleNamespace(access=command_line_access(workspace))
+    call = Call(access=command_line_access(workspace))
     alone = fetch_tool(call, FetchArguments(id="report.pdf#page=3"))
     around = fetch_tool(call, FetchArguments(id="report.pdf#page=3", before=2, after=1))
 

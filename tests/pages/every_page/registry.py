@@ -144,6 +144,8 @@ _ACCOUNTS: Sequence[RegisteredPage] = (
 
 _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="home", shows=".workspace-card a"),
+    RegisteredPage(route="everywhere", shows="input[name=q]"),
+    RegisteredPage(route="everywhere", variant="hits", query="q=springs", shows=".results article"),
     RegisteredPage(route="search", shows="input[name=q]"),
     RegisteredPage(route="search", variant="hits", query="q=springs+and+ropes", shows=".results article"),
     RegisteredPage(

@@ -1,0 +1,66 @@
+"""A person's tools over MCP: they search all workspaces, and name one for the rest."""
+
+import pytest
+
+from kebab.people.models import Membership, Role
+from kebab.people.tokens import mint_personal_token
+from tests.api.mcp.clients import Line, text_of
+from tests.api.mcp.shelf import commit
+from tests.support.actors import make_person
+
+
+@pytest.fixture
+def line(url, shelf, other):
+    """Return a connection with the token of a person who is a member of both workspaces."""
+
+    def join():
+        person = make_person("both@example.org")
+        for workspace in (shelf.workspace, other):
+            Membership.objects.create(workspace=workspace, user=person, role=Role.VIEWER)
+        return person, mint_personal_token(person, scopes=["search"])[1]
+
+    person, secret = commit(join)
+    yield Line(url=url, secret=secret)
+    commit(person.delete)
+
+
+def test_search_without_a_workspace_is_one_of_all(line, shelf, other):
+    found = line.text("search", query="comet package manager")
+    for workspace in (shelf.workspace, other):
+        assert f'workspace="{workspace.slug}"' in found
+    alone = line.text("search", query="comet package manager", workspace=other.slug)
+    assert "comets.md" in alone
+    assert "install.md" not in alone
+    for detail in ("titles", "passages"):
+        assert "comets.md" in line.text("search", query="comet", detail=detail)
+
+
+def test_fetch_finds_the_document_in_whichever_workspace_has_it(line):
+    assert "quay" in line.text("fetch", id="comets.md")
+    assert "apt install kebab" in line.text("fetch", id="guides/install.md")
+
+
+def test_other_tools_need_the_name_of_a_workspace(line, shelf, other):
+    asked = {"libraryName": "react", "query": "hooks"}
+
+    async def ask(client):
+        return [
+            await client.call_tool("resolve-library-id", {**asked, **named})
+            for named in ({}, {"workspace": "missing"}, {"workspace": shelf.workspace.slug})
+        ]
+
+    without, wrong, right = line.use(ask)
+    for refused in (without, wrong):
+        assert refused.is_error
+        assert text_of(refused).startswith("invalid_request: workspace:")
+        assert other.slug in text_of(refused)
+    assert "Library ID: /facebook/react" in text_of(right)
+
+
+def test_scope_of_the_token_is_needed(line, shelf):
+    async def ask(client):
+        return await client.call_tool("ask", {"question": "Who?", "workspace": shelf.workspace.slug})
+
+    refused = line.use(ask)
+    assert refused.is_error
+    assert text_of(refused).startswith("forbidden:")
