@@ -12,7 +12,7 @@ from kebab.http.api.errors import NotFound
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView
-from kebab.people.access.caller import Access, caller_access, caller_accesses
+from kebab.people.access.caller import Access, Caller, caller_access, caller_accesses
 from search.api.query import (
     TYPED_TEXT,
     ChannelFields,
@@ -77,8 +77,7 @@ class SeveralSearchView(ApiView):
     def _accesses(self, named: Sequence[str] | None) -> list[Access]:
         """Return the accesses to the named workspaces, or to all. Raises NotFound, Forbidden."""
         if named is None:
-            every = caller_accesses(self.caller, limit=MAX_WORKSPACES)
-            return [access for access in every if READ.allows(access)]
+            return searchable(self.caller)
         accesses = {access.workspace.pk: access for access in map(self._access, named)}
         for access in accesses.values():
             READ.check(access)
@@ -89,6 +88,15 @@ class SeveralSearchView(ApiView):
             return caller_access(self.caller, name)
         except NotFound as error:
             raise NotFound(f"There is no workspace {name!r} that you may see.") from error
+
+
+def searchable(caller: Caller) -> list[Access]:
+    """Return a caller's accesses to the workspaces they may search. Raises Forbidden if they may in none."""
+    every = caller_accesses(caller, limit=MAX_WORKSPACES)
+    found = [access for access in every if READ.allows(access)]
+    if every and not found:
+        READ.check(every[0])
+    return found
 
 
 def _to_wire(query: str, found: SeveralResults) -> Wire:

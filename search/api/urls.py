@@ -3,6 +3,8 @@
 from django.urls import path
 
 from kebab.http.api.urls import below_workspace
+from search.api.adapters.dify import DifyRetrievalView
+from search.api.adapters.openai import VectorStoreSearchView, VectorStoresView, VectorStoreView
 from search.api.analytics import AnalyticsView
 from search.api.answers.views import AnswerCheckView, AnswersView, AskView, OneAnswerView
 from search.api.bulk import BulkSearchView
@@ -24,12 +26,17 @@ from search.api.search import SearchView
 from search.api.several import SeveralSearchView
 from search.api.suggest import SuggestView
 
+_STORES = "openai/vector_stores"
 _DOCUMENT = "/documents/<hex32:doc_id>"
 _TOPICS = "/eval/topics"
 _ANSWER = "/answers/<uuid:answer_id>"
 
 urlpatterns = [
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
+    path("dify/retrieval", DifyRetrievalView.as_view(), name="api-dify-retrieval"),
+    path(_STORES, VectorStoresView.as_view(), name="api-openai-stores"),
+    path(f"{_STORES}/<str:store>", VectorStoreView.as_view(), name="api-openai-store"),
+    path(f"{_STORES}/<str:store>/search", VectorStoreSearchView.as_view(), name="api-openai-search"),
     path("search", SeveralSearchView.as_view(), name="api-search-several"),
     below_workspace("/search", SearchView.as_view(), "api-search"),
     below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),

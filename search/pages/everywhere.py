@@ -5,7 +5,10 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views import View
 
 from kebab.http.api.errors import NotFound
 from kebab.http.api.permissions import Need
@@ -44,6 +47,22 @@ class SearchEverywhere(Page):
         if caller is None:
             raise NotFound
         return [each for each in caller_accesses(caller, limit=MAX_WORKSPACES) if _NEED.allows(each)]
+
+
+class OpenSearchDescription(View):
+    """The OpenSearch 1.1 description, by which browsers search from their address bar; for anyone."""
+
+    http_method_names = ("get", "head")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Return the description."""
+        context = {
+            "description": _("Search all workspaces"),
+            "icon": request.build_absolute_uri(static("kebab/kebab.svg")),
+            "page": request.build_absolute_uri(reverse("everywhere")),
+        }
+        type_ = "application/opensearchdescription+xml"
+        return render(request, "search/opensearch.xml", context, content_type=type_)
 
 
 def _search(accesses: list[Access], asked: SearchInput) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import kebab.http.api.urls  # noqa: F401  # registers the converter of document 
 from search.pages.ask.urls import urlpatterns as asking
 from search.pages.bookmarks import BookmarkAction, BookmarksPage
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
-from search.pages.everywhere import SearchEverywhere
+from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
 from search.pages.search.answer import QuotedAnswer
@@ -20,6 +20,7 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=static("kebab/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
     path("workspaces", WorkspacesPage.as_view(), name="workspaces"),
+    path("opensearch.xml", OpenSearchDescription.as_view(), name="opensearch"),
     path("search", SearchEverywhere.as_view(), name="everywhere"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/search/answer", QuotedAnswer.as_view(), name="search-answer"),

@@ -13,7 +13,7 @@ from search.mirror.postings import Collection
 from search.mirror.query.conditions import meet_conditions
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
-from search.retrieval.query.metadata import MetadataTest
+from search.retrieval.query.metadata import MetadataCondition, MetadataTest
 from search.retrieval.query.operators import Condition
 
 _TAGGED = "EXISTS (SELECT 1 FROM document_tags t, json_each(?) v WHERE t.doc = d.doc AND t.tag = v.value)"
@@ -62,9 +62,15 @@ class DocumentCondition:
     is_negated: bool = False
     #: The path patterns that the SQL's functions know.
     patterns: tuple[str, ...] = ()
+    #: Conditions of which all of one alternative hold.
+    alternatives: "tuple[tuple[DocumentCondition, ...], ...]" = ()
 
     def mask(self, connection: apsw.Connection, count: int) -> np.ndarray:
         """Return (count,) bool by document row, whether the document meets it."""
+        if self.alternatives:
+            masks = [[each.mask(connection, count) for each in one] for one in self.alternatives]
+            either: np.ndarray = np.logical_or.reduce([np.logical_and.reduce(one) for one in masks])
+            return either
         # One text is read four times as fast as a row for each document.
         sql = _LISTED.format(select=self.select or _DOCUMENTS + self.sql)
         listed = connection.execute(sql, self.values).get
@@ -164,13 +170,25 @@ def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
         moment = getattr(filters, name)
         if moment is not None:
             conditions.append(DocumentCondition(sql, (moment.timestamp(),)))
-    conditions += [_passing(test) for condition in filters.metadata for test in condition.tests]
+    conditions += [each for condition in filters.metadata for each in _on_metadata(condition)]
     typed = () if scope.operators is None else scope.operators.conditions
     return Clause(tuple(conditions), filters.kind, filters.code_lang_names, typed)
 
 
 def _one_of(name: str, values: Sequence[str]) -> DocumentCondition:
     return DocumentCondition(_IN[name], (json.dumps(list(values)),))
+
+
+def _on_metadata(condition: MetadataCondition) -> list[DocumentCondition]:
+    """Return what a document must all meet."""
+    if not condition.alternatives:
+        return [_passing(test) for test in condition.tests]
+    alternatives = tuple(
+        tuple(each for one in found for each in _on_metadata(one)) for found in condition.alternatives
+    )
+    sql = " OR ".join(f"({' AND '.join(each.sql for each in one)})" for one in alternatives)
+    values = tuple(value for one in alternatives for each in one for value in each.values)
+    return [DocumentCondition(f"({sql})", values, alternatives=alternatives)]
 
 
 def _passing(test: MetadataTest) -> DocumentCondition:

@@ -7,7 +7,7 @@ import json
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, Final
@@ -21,8 +21,12 @@ MAX_VALUES: Final = 50
 MAX_NAME_CHARS: Final = 100
 #: Longer values are compared by their beginning.
 MAX_VALUE_CHARS: Final = 200
-#: Maximum number of fields in one filter.
+#: Maximum number of fields in one filter, and of alternatives.
 MAX_CONDITIONS: Final = 20
+#: In the place of a field's name: one of several filters must hold, or all of them.
+ANY: Final = "$or"
+ALL: Final = "$and"
+_MAX_NESTED: Final = 4
 _MAX_DEPTH: Final = 5
 # Follows the name of a field with dates: its values are their times, in seconds since 1970.
 _TIMES: Final = "\x1f"
@@ -113,16 +117,53 @@ class MetadataCondition:
     name: str
     #: As given: a value, a list of values, or an object with bounds, `not` or `exists`.
     wanted: Any
+    #: The number of groups that it stands in.
+    nested: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.name or len(self.name) > MAX_NAME_CHARS or not self.name.isprintable():
+        wrong = not self.name or len(self.name) > MAX_NAME_CHARS or not self.name.isprintable()
+        if wrong or (self.name.startswith("$") and not self.is_group):
             raise InvalidFilter(f"There can be no metadata field {preview(self.name)}; mend its name.")
-        _ = self.tests
+        _ = self.alternatives, self.tests
+
+    @property
+    def is_group(self) -> bool:
+        """Return whether it joins several filters."""
+        return self.name in (ANY, ALL)
+
+    @cached_property
+    def alternatives(self) -> "tuple[tuple[MetadataCondition, ...], ...]":
+        """The conditions of which all of one alternative must hold; none for a condition on a field."""
+        if not self.is_group:
+            return ()
+        wanted = self.wanted
+        if not isinstance(wanted, list | tuple) or not 1 <= len(wanted) <= MAX_CONDITIONS:
+            given = f"{self.name} has {preview(wanted)}"
+            raise InvalidFilter(f"{given}; give a list of 1 to {MAX_CONDITIONS} filters on metadata.")
+        found = tuple(parse_metadata_filter(each, nested=self.nested + 1) for each in wanted)
+        if not all(found):
+            raise InvalidFilter(f"{self.name} has {preview(wanted)}; each of its filters needs a field.")
+        return found if self.name == ANY else (tuple(each for one in found for each in one),)
+
+    @property
+    def json_path(self) -> str:
+        """Return the condition as an SQL/JSON path predicate on `filter_values`."""
+        if self.alternatives:
+            return f"({' || '.join(f'({metadata_json_path(each)})' for each in self.alternatives)})"
+        return " && ".join(test.json_path for test in self.tests)
+
+    def passes(self, values: Mapping[str, Any]) -> bool:
+        """Return whether a document with these `filter_values` meets it."""
+        if self.alternatives:
+            return any(all(each.passes(values) for each in one) for one in self.alternatives)
+        return all(test.passes(values) for test in self.tests)
 
     @cached_property
     def tests(self) -> "tuple[MetadataTest, ...]":
         """The tests that the field's values must all pass."""
         wanted = self.wanted
+        if self.is_group:
+            return ()
         if not isinstance(wanted, Mapping):
             return (MetadataTest(self.name, any_of=self._values(wanted)),)
         tests = []
@@ -220,7 +261,7 @@ def _quote(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def parse_metadata_filter(given: object) -> tuple[MetadataCondition, ...]:
+def parse_metadata_filter(given: object, *, nested: int = 0) -> tuple[MetadataCondition, ...]:
     """Return the conditions of a filter on metadata, an object with the condition of each field.
 
     Raises InvalidFilter.
@@ -230,12 +271,16 @@ def parse_metadata_filter(given: object) -> tuple[MetadataCondition, ...]:
         raise InvalidFilter(f"The filter metadata is {preview(given)}; give an object like {example}.")
     if len(given) > MAX_CONDITIONS:
         raise InvalidFilter(f"The filter metadata has {len(given)} fields; give {MAX_CONDITIONS} at most.")
-    return tuple(MetadataCondition(str(name), wanted) for name, wanted in sorted(given.items()))
+    if nested > _MAX_NESTED:
+        raise InvalidFilter(
+            f"The filter metadata is nested deeper than {_MAX_NESTED} times; make it simpler."
+        )
+    return tuple(MetadataCondition(str(name), wanted, nested) for name, wanted in sorted(given.items()))
 
 
 def metadata_json_path(conditions: tuple[MetadataCondition, ...]) -> str:
     """Return the conditions as one SQL/JSON path predicate on `filter_values`."""
-    return " && ".join(test.json_path for condition in conditions for test in condition.tests)
+    return " && ".join(condition.json_path for condition in conditions)
 
 
 def as_shown(value: Value) -> Value:

@@ -36,7 +36,7 @@ _ARGUMENTS = {
     "answer_id": "answer",
     "conversation_id": "conversation",
 }
-WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
+WORKSPACE_ARGUMENTS = frozenset({"ws", "slug", "store"})
 _NAME = re.compile(r"\{[a-z]+\}")
 
 
@@ -83,9 +83,9 @@ class Call:
         query = f"?{self.query.format_map(target.ids)}" if self.query else ""
         return route.path(arguments) + query
 
-    def body_for(self, target: Target) -> Any:
-        """Return the body with the target's ids; None without one."""
-        return None if self.body is None else _fill(self.body, target.ids)
+    def body_for(self, target: Target, workspace: str) -> Any:
+        """Return the body with the target's ids, and the workspace for `ws`; None without one."""
+        return None if self.body is None else _fill(self.body, {**target.ids, "ws": workspace})
 
     def request_texts(self, route: Route, target: Target) -> dict[str, str]:
         """Return the names and texts of the target that occur in the request itself."""

@@ -15,6 +15,7 @@ OPEN = {
     "metrics": "counts by route",
     "version": "versions of the software",
     "favicon.ico": "the icon",
+    "opensearch": "describes the search for browsers",
     "login": "a form",
     "logout": "ends a session",
     "oidc": "the way to the identity provider",
@@ -140,6 +141,11 @@ def _searches() -> Iterator[Call]:
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
         {"q": "{word}", "mode": "nonsense"},
     ]
+    asked = {"query": "{word}", "retrieval_setting": {"top_k": 5}}
+    yield Call(route="api-dify-retrieval", method="post", body=asked | {"knowledge_id": "{ws}"})
+    yield Call(route="api-openai-stores", shown=ONLY_THEIRS)
+    yield Call(route="api-openai-store", shown=ONLY_THEIRS)
+    yield Call(route="api-openai-search", method="post", body={"query": "{word}"})
     several = {"q": "{word}", "mode": "lexical", "include": ["text", "metadata"]}
     yield Call(route="api-search-several", method="post", body=several)
     narrowed = several | {"filters": {"source": ["{sourcekey}"]}, "group": "document"}

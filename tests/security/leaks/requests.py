@@ -20,7 +20,7 @@ ROUTES: Mapping[str, Route] = {route.name: route for route in routes()}
 def send_call(caller: Caller, call: Call, workspace: str, target: Target, *, method: str = "") -> Answer:
     """Send a call to a workspace's address with the target's ids, and roll it back."""
     route = ROUTES[call.route]
-    path, body = call.address(route, workspace, target), call.body_for(target)
+    path, body = call.address(route, workspace, target), call.body_for(target, workspace)
     given = {"workspace": workspace, **call.request_texts(route, target)}
     return send_and_roll_back(caller, method or call.method, path, body, given)
 

@@ -180,7 +180,7 @@ def test_delay_of_half_the_time_is_detected(stage_setting):
 
 
 def _call(caller: Caller, call: Call, slug: str, target: Target) -> Ask:
-    path, body = call.address(ROUTES[call.route], slug, target), call.body_for(target)
+    path, body = call.address(ROUTES[call.route], slug, target), call.body_for(target, slug)
     return lambda: send(caller, call.method, path, body).status
 
 

@@ -110,6 +110,13 @@ CASES = [
     (metadata(due={"gte": "2024-03-01T01:00:00+02:00", "lt": "2024-03-02"}), {"d.md"}),
     (metadata(date={"lte": "2024-01-01"}), {"docs/deep/b.md"}),
     (metadata(due={"gte": 0}), set()),
+    (
+        metadata(**{"$or": [{"team": "ops"}, {"author": "Ada", "date": {"exists": True}}]}),
+        {"d.md", "docs/deep/b.md"},
+    ),
+    (metadata(**{"$and": [{"year": {"gt": 2020}}, {"$or": [{"team": "ops"}, {"team": "x"}]}]}), {"d.md"}),
+    (metadata(**{"$or": [{"team": {"not": "ops"}}, {"year": {"gt": 2020}}]}), ALL),
+    (metadata(**{"$or": [{"team": "dev"}, {"year": {"lt": 2020}}]}), set()),
     ({"lang": ("en",), "source": ("web",), "trust_min": TrustLevel.UNKNOWN}, {"d.md"}),
     ({"tags_any": ("plant",), "lang": ("en",)}, {"docs/a.md"}),
 ]

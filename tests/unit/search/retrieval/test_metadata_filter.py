@@ -14,7 +14,7 @@ from search.retrieval.query.metadata import (
 
 
 def passes(values, given):
-    return all(test.passes(values) for each in parse_metadata_filter(given) for test in each.tests)
+    return all(each.passes(values) for each in parse_metadata_filter(given))
 
 
 def test_metadata_is_flattened_to_texts_and_numbers():
@@ -66,6 +66,11 @@ def test_values_meet_conditions():
         ({"due": {"gt": "2024-02-29", "lt": "2024-03-02T00:00:00Z"}}, True),
         ({"due": {"exists": True}, "gone": {"exists": False}}, True),
         ({"due": {"exists": False}}, False),
+        ({"$or": [{"team": "dev"}, {"year": 2021, "stack": "db"}]}, True),
+        ({"$or": [{"team": "dev"}, {"year": 2021, "stack": "css"}]}, False),
+        ({"$or": [{"team": "ops"}], "year": 2020}, False),
+        ({"$and": [{"year": {"gt": 2020}}, {"year": {"lt": 2022}}, {"$or": [{"team": "ops"}]}]}, True),
+        ({"$and": [{"year": {"gt": 2020}}, {"year": {"lt": 2021}}]}, False),
         ({}, True),
     ]:
         assert passes(values, given) is expected, given
@@ -77,6 +82,11 @@ def test_values_meet_conditions():
         "team",
         {"": "x"},
         {"team": None},
+        {"$nor": [{"team": "ops"}]},
+        {"$or": {"team": "ops"}},
+        {"$or": []},
+        {"$or": [{}]},
+        {"$or": [{"$or": [{"$or": [{"$or": [{"$or": [{"team": "ops"}]}]}]}]}]},
         {"team": []},
         {"team": {}},
         {"team": {"like": "o"}},

@@ -1,0 +1,1 @@
+"""Search for programs that speak the interface of another product."""

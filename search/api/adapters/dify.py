@@ -1,0 +1,141 @@
+"""Dify's external knowledge API: `POST …/retrieval`.
+
+https://docs.dify.ai/en/use-dify/knowledge/external-knowledge-api
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.http.api.problems import log_problem
+from kebab.http.api.views import ApiView
+from search.api.adapters.retrieval import MAX_HITS, find_passages
+from search.retrieval.errors import InvalidFilter, preview
+from search.retrieval.query.metadata import ALL, ANY
+from search.retrieval.types import SearchHit
+
+_NO_TOKEN: Final = 1001
+_REFUSED: Final = 1002
+_NO_KNOWLEDGE: Final = 2001
+_WRONG: Final = 4000
+_CODES: Final = {401: _NO_TOKEN, 403: _REFUSED, 404: _NO_KNOWLEDGE}
+# Conditions of Dify that a filter on metadata has, too.
+_OPERATORS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(("is", "=", "contains", "in"), lambda value: value),
+    **dict.fromkeys(("is not", "≠", "not contains", "not in"), lambda value: {"not": value}),
+    "empty": lambda value: {"exists": False},
+    "not empty": lambda value: {"exists": True},
+    **dict.fromkeys((">", "after"), lambda value: {"gt": value}),
+    **dict.fromkeys(("<", "before"), lambda value: {"lt": value}),
+    "≥": lambda value: {"gte": value},
+    "≤": lambda value: {"lte": value},
+}
+
+
+class _Setting(serializers.Serializer[Any]):
+    top_k = serializers.IntegerField(min_value=1, default=10)
+    score_threshold = serializers.FloatField(default=0.0, allow_null=True)
+
+
+class _Condition(serializers.Serializer[Any]):
+    name = serializers.ListField(child=serializers.CharField(), min_length=1)
+    comparison_operator = serializers.CharField()
+    value = serializers.JSONField(required=False, allow_null=True)
+
+
+class _Conditions(serializers.Serializer[Any]):
+    logical_operator = serializers.ChoiceField(["and", "or"], default="and")
+    conditions = _Condition(many=True)
+
+
+class RetrievalBody(serializers.Serializer[Any]):
+    """The body of Dify's request; what later versions add is ignored."""
+
+    knowledge_id = serializers.CharField()
+    query = serializers.CharField(allow_blank=True)
+    retrieval_setting = _Setting(default=dict)
+    metadata_condition = _Conditions(required=False, allow_null=True)
+
+
+class _Record(serializers.Serializer[Any]):
+    content = serializers.CharField()
+    score = serializers.FloatField()
+    title = serializers.CharField()
+    metadata = serializers.DictField()
+
+
+class _Records(serializers.Serializer[Any]):
+    records = _Record(many=True)
+
+
+class DifyRetrievalView(ApiView):
+    """A workspace as an external knowledge base of Dify."""
+
+    @extend_schema(request=RetrievalBody, responses=_Records)
+    def post(self, request: Request) -> Response:
+        """Return the passages of a workspace, `knowledge_id` (slug or id), that answer a query."""
+        body = RetrievalBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = body.validated_data
+        setting = given["retrieval_setting"]
+        hits = find_passages(
+            self.caller,
+            given["knowledge_id"],
+            given["query"],
+            k=min(setting["top_k"], MAX_HITS),
+            metadata=_read_conditions(given.get("metadata_condition")),
+            least_score=setting["score_threshold"] or 0.0,
+        )
+        return Response({"records": [_record(hit) for hit in hits]})
+
+    def handle_exception(self, error: Exception) -> Response:
+        """Return the error in the form that Dify shows."""
+        problem = log_problem(error, "Dify's retrieval")
+        errors = " ".join(f"{each.field}: {each.message}" for each in problem.errors)
+        message = errors or problem.detail or problem.title
+        code = _CODES.get(problem.status, _WRONG)
+        response = Response({"error_code": code, "error_msg": message}, status=problem.status)
+        response.exception = True
+        for name, value in problem.headers.items():
+            response.headers[name] = value
+        return response
+
+
+def _read_conditions(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return Dify's conditions as a filter on metadata. Raises InvalidFilter."""
+    if not given or not given["conditions"]:
+        return {}
+    filters = []
+    for condition in given["conditions"]:
+        translate = _OPERATORS.get(condition["comparison_operator"])
+        if translate is None:
+            known = ", ".join(_OPERATORS)
+            raise InvalidFilter(
+                f"There is no condition {preview(condition['comparison_operator'])}; there are: {known}."
+            )
+        wanted = translate(condition.get("value"))
+        named = [{name: wanted} for name in condition["name"]]
+        filters.append(named[0] if len(named) == 1 else {ANY: named})
+    return {ANY if given["logical_operator"] == "or" else ALL: filters}
+
+
+def _record(hit: SearchHit) -> dict[str, Any]:
+    facts = {
+        "path": hit.doc_path,
+        "source": hit.source,
+        "citation": hit.citation.uri,
+        "document_id": hit.doc_id,
+        "date": hit.date.isoformat(),
+        "author": hit.author,
+    }
+    return {
+        "content": hit.text or "",
+        "score": hit.score,
+        "title": hit.title,
+        # Dify takes no null for it.
+        "metadata": {**(hit.metadata or {}), **{name: value for name, value in facts.items() if value}},
+    }

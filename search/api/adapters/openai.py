@@ -1,0 +1,182 @@
+"""OpenAI's search of a vector store: a workspace is a store, a document a file.
+
+https://platform.openai.com/docs/api-reference/vector-stores/search
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.http.api.problems import log_problem
+from kebab.http.api.views import ApiView
+from kebab.people.access.caller import Access, caller_access
+from search.api.adapters.retrieval import MAX_HITS, find_passages
+from search.api.search import READ
+from search.api.several import searchable
+from search.retrieval.errors import InvalidFilter, preview
+from search.retrieval.query.metadata import ALL, ANY
+from search.retrieval.types import SearchHit
+
+#: Precedes a document's id.
+FILE: Final = "file-"
+_MAX_ATTRIBUTES: Final = 16
+_MAX_NAME_CHARS: Final = 64
+_MAX_VALUE_CHARS: Final = 512
+_BOUNDS: Final = ("gt", "gte", "lt", "lte")
+_ERROR_TYPES: Final = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
+
+
+class OpenAiView(ApiView):
+    """A view with OpenAI's errors."""
+
+    def handle_exception(self, error: Exception) -> Response:
+        """Return the error in OpenAI's form."""
+        problem = log_problem(error, f"OpenAI's {type(self).__name__}")
+        errors = " ".join(f"{each.field}: {each.message}" for each in problem.errors)
+        kind = "server_error" if problem.status >= 500 else "invalid_request_error"
+        body = {
+            "message": errors or problem.detail or problem.title,
+            "type": _ERROR_TYPES.get(problem.status, kind),
+            "param": problem.errors[0].field if problem.errors else None,
+            "code": problem.code,
+        }
+        response = Response({"error": body}, status=problem.status)
+        response.exception = True
+        for name, value in problem.headers.items():
+            response.headers[name] = value
+        return response
+
+
+class VectorStoresView(OpenAiView):
+    """The workspaces of the caller."""
+
+    @extend_schema(responses={200: {"type": "object"}})
+    def get(self, request: Request) -> Response:
+        """List the workspaces that the caller may search."""
+        rows = [_store(access) for access in searchable(self.caller)]
+        ids = [row["id"] for row in rows]
+        ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
+        return Response({"object": "list", "data": rows, **ends, "has_more": False})
+
+
+class VectorStoreView(OpenAiView):
+    """One workspace."""
+
+    @extend_schema(responses={200: {"type": "object"}})
+    def get(self, request: Request, store: str) -> Response:
+        """Return a workspace as a vector store."""
+        access = caller_access(self.caller, store)
+        READ.check(access)
+        return Response(_store(access))
+
+
+class _Ranking(serializers.Serializer[Any]):
+    score_threshold = serializers.FloatField(required=False, allow_null=True)
+
+
+class SearchBody(serializers.Serializer[Any]):
+    """The body of OpenAI's request; what later versions add is ignored."""
+
+    query = serializers.JSONField()
+    filters = serializers.JSONField(required=False, allow_null=True)
+    max_num_results = serializers.IntegerField(min_value=1, max_value=MAX_HITS, default=10)
+    ranking_options = _Ranking(required=False, allow_null=True)
+
+    def validate_query(self, value: Any) -> list[str]:
+        """Return the queries. Raises ValidationError for what is neither a text nor texts."""
+        queries = [value] if isinstance(value, str) else value
+        if not isinstance(queries, list) or not queries or not all(isinstance(each, str) for each in queries):
+            raise serializers.ValidationError("Give a text, or a list of texts.")
+        return queries
+
+
+class VectorStoreSearchView(OpenAiView):
+    """The search of a workspace."""
+
+    @extend_schema(request=SearchBody, responses={200: {"type": "object"}})
+    def post(self, request: Request, store: str) -> Response:
+        """Return the passages that answer a query; several queries are searched for as one."""
+        body = SearchBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = body.validated_data
+        hits = find_passages(
+            self.caller,
+            store,
+            "\n".join(given["query"]),
+            k=given["max_num_results"],
+            metadata=read_filter(given.get("filters")),
+            least_score=(given.get("ranking_options") or {}).get("score_threshold") or 0.0,
+        )
+        return Response(
+            {
+                "object": "vector_store.search_results.page",
+                "search_query": given["query"],
+                "data": [_result(hit) for hit in hits],
+                "has_more": False,
+                "next_page": None,
+            }
+        )
+
+
+def read_filter(given: Any) -> dict[str, Any]:
+    """Return a comparison or compound filter as a filter on metadata. Raises InvalidFilter."""
+    if not given:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidFilter(f"The filter is {preview(given)}; give an object with type, key and value.")
+    kind = given.get("type")
+    if kind in ("and", "or"):
+        filters = given.get("filters")
+        if not isinstance(filters, Sequence) or isinstance(filters, str) or not filters:
+            raise InvalidFilter(f"The filter {kind} has {preview(filters)}; give a list of filters.")
+        return {ALL if kind == "and" else ANY: [read_filter(each) for each in filters]}
+    key, value = given.get("key"), given.get("value")
+    if kind in ("eq", "in"):
+        return {str(key): value}
+    if kind in ("ne", "nin"):
+        return {str(key): {"not": value}}
+    if kind in _BOUNDS:
+        return {str(key): {kind: value}}
+    known = ", ".join(("eq", "ne", *_BOUNDS, "in", "nin", "and", "or"))
+    raise InvalidFilter(f"There is no filter of the type {preview(kind)}; there are: {known}.")
+
+
+def _store(access: Access) -> dict[str, Any]:
+    workspace = access.workspace
+    return {
+        "id": workspace.slug,
+        "object": "vector_store",
+        "created_at": int(workspace.created_at.timestamp()),
+        "name": workspace.name,
+        "status": "completed",
+        "usage_bytes": 0,
+        "file_counts": {"in_progress": 0, "completed": 0, "failed": 0, "cancelled": 0, "total": 0},
+        "last_active_at": None,
+        "metadata": {},
+    }
+
+
+def _result(hit: SearchHit) -> dict[str, Any]:
+    return {
+        "file_id": f"{FILE}{hit.doc_id}",
+        "filename": hit.doc_path,
+        "score": hit.score,
+        "attributes": _attributes(hit),
+        "content": [{"type": "text", "text": hit.text or ""}],
+    }
+
+
+def _attributes(hit: SearchHit) -> dict[str, str | float | bool]:
+    """Return what a file's attributes may hold: 16 short texts, numbers and booleans."""
+    facts = {"title": hit.title, "citation": hit.citation.uri, "source": hit.source, "author": hit.author}
+    known = {**facts, **(hit.metadata or {})}
+    plain = {
+        str(name)[:_MAX_NAME_CHARS]: value[:_MAX_VALUE_CHARS] if isinstance(value, str) else value
+        for name, value in known.items()
+        if isinstance(value, str | int | float) and value != ""
+    }
+    return dict(list(plain.items())[:_MAX_ATTRIBUTES])

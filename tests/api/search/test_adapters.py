@@ -1,0 +1,159 @@
+"""Adapters: Dify's external knowledge API, and OpenAI's vector stores through OpenAI's own client."""
+
+import httpx
+import openai
+import pytest
+
+from kebab.people.tokens import mint_token
+from kebab.wsgi import application
+from tests.support.actors import make_workspace, token_client
+from tests.support.corpus import write
+from tests.support.search import sync
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DIFY = "/api/v1/dify/retrieval"
+RESTART, LEAVE = "guides/restart.md", "guides/leave.md"
+
+
+@pytest.fixture
+def workspace():
+    workspace = make_workspace()
+    ops = {"team": "ops", "year": 2024, "date": "2024-03-05", "author": "Ada"}
+    write(workspace, RESTART, "Restart the workers with care.", title="Restart", metadata=ops)
+    write(workspace, LEAVE, "Annual leave is granted to workers.", metadata={"team": "hr", "year": 2020})
+    sync(workspace)
+    return workspace
+
+
+@pytest.fixture
+def tool(workspace):
+    return token_client(workspace, "search")
+
+
+def retrieve(client, workspace, query="workers", **given):
+    body = {
+        "knowledge_id": workspace.slug,
+        "query": query,
+        "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
+        **given,
+    }
+    return client.post(DIFY, body, format="json")
+
+
+def paths(response):
+    assert response.status_code == 200, response.content
+    return sorted(record["metadata"]["path"] for record in response.json()["records"])
+
+
+def where(*conditions, logical_operator="and"):
+    return {"metadata_condition": {"logical_operator": logical_operator, "conditions": list(conditions)}}
+
+
+def condition(name, operator, value=None):
+    names = name if isinstance(name, list) else [name]
+    return {"name": names, "comparison_operator": operator, **({} if value is None else {"value": value})}
+
+
+def test_dify_gets_passages_with_scores_titles_and_metadata(tool, workspace):
+    first, *_ = retrieve(tool, workspace, "restart").json()["records"]
+    assert first["content"] == "Restart the workers with care."
+    assert (first["title"], first["metadata"]["team"], first["metadata"]["year"]) == ("Restart", "ops", 2024)
+    assert first["metadata"]["citation"].startswith(f"{RESTART}#")
+    assert 0 < first["score"] <= 1
+    one = retrieve(tool, workspace, retrieval_setting={"top_k": 1, "score_threshold": None})
+    assert len(one.json()["records"]) == 1
+    none = retrieve(tool, workspace, retrieval_setting={"top_k": 5, "score_threshold": 1.0})
+    assert none.json() == {"records": []}
+
+
+def test_dify_narrows_by_metadata(tool, workspace, subtests):
+    both = [LEAVE, RESTART]
+    for given, expected in (
+        (where(condition("team", "is", "ops")), [RESTART]),
+        (where(condition("team", "is not", "ops")), [LEAVE]),
+        (where(condition("year", "≥", 2020), condition("year", "<", 2024)), [LEAVE]),
+        (where(condition("date", "after", "2024-01-01")), [RESTART]),
+        (where(condition("author", "empty")), [LEAVE]),
+        (where(condition(["team", "author"], "=", "Ada")), [RESTART]),
+        (where(condition("team", "is", "ops"), condition("year", "=", 2020), logical_operator="or"), both),
+        (where(condition("team", "in", ["ops", "hr"])), both),
+        (where(), both),
+        ({"metadata_condition": None}, both),
+    ):
+        with subtests.test(given=given):
+            assert paths(retrieve(tool, workspace, **given)) == expected
+
+
+def test_dify_gets_its_own_errors(tool, workspace):
+    for response, status, code in (
+        (retrieve(token_client(workspace), workspace), 403, 1002),
+        (retrieve(tool, make_workspace()), 404, 2001),
+        (retrieve(tool, workspace, query=None), 400, 4000),
+        (retrieve(tool, workspace, **where(condition("team", "like", "o"))), 400, 4000),
+    ):
+        assert (response.status_code, response.json()["error_code"]) == (status, code)
+        assert response.json()["error_msg"]
+    tool.credentials()
+    assert retrieve(tool, workspace).json()["error_code"] == 1001
+
+
+@pytest.fixture
+def sdk(workspace):
+    secret = mint_token(workspace, scopes=["search"])[1]
+    with openai.OpenAI(
+        base_url="http://testserver/api/v1/openai",
+        api_key=secret,
+        max_retries=0,
+        http_client=httpx.Client(transport=httpx.WSGITransport(app=application)),
+    ) as client:
+        yield client
+
+
+def filenames(page):
+    return sorted(result.filename for result in page)
+
+
+def test_openai_client_searches_a_store(sdk, workspace):
+    assert [store.id for store in sdk.vector_stores.list()] == [workspace.slug]
+    assert sdk.vector_stores.retrieve(workspace.slug).name == workspace.name
+    first, *_ = sdk.vector_stores.search(workspace.slug, query=["restart", "workers"])
+    assert first.filename == RESTART
+    assert first.file_id.startswith("file-")
+    assert first.content[0].text == "Restart the workers with care."
+    assert (first.attributes["team"], first.attributes["year"]) == ("ops", 2024)
+    assert len(list(sdk.vector_stores.search(workspace.slug, query="workers", max_num_results=1))) == 1
+    high = {"score_threshold": 1.0}
+    assert filenames(sdk.vector_stores.search(workspace.slug, query="workers", ranking_options=high)) == []
+
+
+def test_openai_client_narrows_by_attributes(sdk, workspace, subtests):
+    def comparison(type_, key, value):
+        return {"type": type_, "key": key, "value": value}
+
+    ops, late = comparison("eq", "team", "ops"), comparison("gte", "year", 2022)
+    hr = comparison("eq", "team", "hr")
+    both = {"type": "and", "filters": [ops, late]}
+    for filters, expected in (
+        (ops, [RESTART]),
+        (comparison("ne", "team", "ops"), [LEAVE]),
+        (comparison("in", "team", ["ops", "dev"]), [RESTART]),
+        (comparison("nin", "team", ["ops", "dev"]), [LEAVE]),
+        (both, [RESTART]),
+        ({"type": "and", "filters": [hr, late]}, []),
+        ({"type": "or", "filters": [hr, both]}, [LEAVE, RESTART]),
+    ):
+        with subtests.test(filters=filters):
+            page = sdk.vector_stores.search(workspace.slug, query="workers", filters=filters)
+            assert filenames(page) == expected
+
+
+def test_openai_client_gets_its_own_errors(sdk, workspace):
+    with pytest.raises(openai.NotFoundError):
+        sdk.vector_stores.search("missing", query="workers")
+    wrong = {"type": "like", "key": "team", "value": "o"}
+    with pytest.raises(openai.BadRequestError, match="type"):
+        sdk.vector_stores.search(workspace.slug, query="workers", filters=wrong)
+    sdk.api_key = "wrong"
+    with pytest.raises(openai.AuthenticationError):
+        sdk.vector_stores.list()
