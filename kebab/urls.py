@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
-from kebab.http.api.openapi_document import DocumentView
+from kebab.http.api.openapi_document import AgentDocumentView, DocumentView
 from kebab.pages.styles_page import StylesPage
 from kebab.stack.nodes.api import StatusView
 
@@ -26,6 +26,7 @@ urlpatterns = [
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),
     path("styles", StylesPage.as_view(), name="styles"),
+    path("api/schema/agent/", AgentDocumentView.as_view(), name="schema-agent"),
     path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("admin/", site.urls),

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from search.api.search import json_response
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, compute_analytics
 from search.query_log.storage import REVIEW
 from search.query_log.wire import analytics_to_wire
@@ -33,7 +33,7 @@ class AnalyticsView(WorkspaceView):
     required: ClassVar = {"GET": REVIEW}
     queries: ClassVar = {"GET": AnalyticsQuery}
 
-    @extend_schema(responses={200: inline_schema("analytics.v1")})
+    @extend_schema(responses={200: wire_component("analytics.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Return the statistics of the last days. The caller needs the right to manage the workspace and to
         read all of its sources.

@@ -15,7 +15,7 @@ from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 from search.api.query import TYPED_TEXT, BulkBody, SearchBody, run_search
 from search.api.search import json_response
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.retrieval.errors import OutOfTime
 from search.retrieval.wire import BULK_VERSION, result_to_wire
 
@@ -27,7 +27,7 @@ class BulkSearchView(WorkspaceView):
     body_limit_bytes = 5_000_000
     typed_text = TYPED_TEXT
 
-    @extend_schema(request=BulkBody, responses={200: inline_schema("bulk_response.v1")})
+    @extend_schema(request=BulkBody, responses={200: wire_component("bulk_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search for each query. The results are in the queries' order, each a response or a problem."""
         queries = strict_body(request, BulkBody)["queries"]

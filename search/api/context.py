@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from kebab.http.api.views import WorkspaceView
 from search.api.libraries import PLAIN_TEXT, READ, FormatFields, LibraryIdField
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
 from search.libraries.formats import snippets_text
 from search.libraries.library import choose_library
@@ -39,7 +39,7 @@ class ContextView(WorkspaceView):
 
     @extend_schema(
         responses={
-            (200, "application/json"): inline_schema("context.v1"),
+            (200, "application/json"): wire_component("context.v1"),
             (200, "text/plain"): OpenApiTypes.STR,
         }
     )

@@ -24,7 +24,7 @@ from search.api.query import (
     parse_enum,
 )
 from search.api.search import json_response
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.context import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -154,7 +154,7 @@ class ContextPackView(WorkspaceView):
 
     required: ClassVar = {"POST": _READ}
 
-    @extend_schema(request=ContextPackBody, responses={200: inline_schema("context_pack.v1")})
+    @extend_schema(request=ContextPackBody, responses={200: wire_component("context_pack.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Find passages for an information request, with their surroundings. Nothing is changed."""
         given = strict_body(request, ContextPackBody)

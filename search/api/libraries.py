@@ -13,7 +13,7 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
 from search.libraries.ids import MAX_ID_CHARS
@@ -84,7 +84,7 @@ class LibrarySearchView(WorkspaceView):
 
     @extend_schema(
         responses={
-            (200, "application/json"): inline_schema("library_search.v1"),
+            (200, "application/json"): wire_component("library_search.v1"),
             (200, "text/plain"): OpenApiTypes.STR,
         }
     )
@@ -104,7 +104,7 @@ class SnippetSearchView(WorkspaceView):
     required: ClassVar = {"GET": READ}
     queries: ClassVar = {"GET": SnippetSearchQuery}
 
-    @extend_schema(responses={200: inline_schema("snippet_search.v1")})
+    @extend_schema(responses={200: wire_component("snippet_search.v1")})
     def get(self, request: Request, ws: str) -> Response:
         """Find snippets, best first. The last word is matched as a prefix, and stop words count."""
         reader, library_id = self.access.reader, self.query["libraryId"]

@@ -13,7 +13,7 @@ from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView, next_link
 from kebab.people.models import Role, TokenScope
 from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, run_search
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.retrieval.wire import result_to_wire
 
 READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)
@@ -27,7 +27,7 @@ class SearchView(WorkspaceView):
     queries: ClassVar = {"GET": SearchParameters}
     typed_text = TYPED_TEXT
 
-    @extend_schema(responses={200: inline_schema("search_response.v1")})
+    @extend_schema(responses={200: wire_component("search_response.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Search. Repeat a parameter to give it several values."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
@@ -37,7 +37,7 @@ class SearchView(WorkspaceView):
             response.headers["Link"] = next_link(request, result.next_cursor, keep=("k", "fields"))
         return response
 
-    @extend_schema(request=SearchBody, responses={200: inline_schema("search_response.v1")})
+    @extend_schema(request=SearchBody, responses={200: wire_component("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search as by GET, for long queries and query channels."""
         given = strict_body(request, SearchBody)

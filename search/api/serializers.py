@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.http.api.fields import HexIdField
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.models import Chunk, Document, MediaKind, Trust
 from search.retrieval.wire import citation_to_wire
 
@@ -67,7 +67,7 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
         """Return the programming language."""
         return chunk.language or None
 
-    @extend_schema_field(inline_schema("citation.v1"))
+    @extend_schema_field(wire_component("citation.v1"))
     def get_citation(self, chunk: Chunk) -> dict[str, Any]:
         """Return the citation of its first span, as in a hit."""
         return citation_to_wire(chunk.citation)

@@ -22,7 +22,7 @@ from search.api.query import (
     make_query,
 )
 from search.api.search import READ, json_response
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
 from search.models import Door
 from search.query_log.recorder import record_query
@@ -55,7 +55,7 @@ class SeveralSearchView(ApiView):
 
     typed_text = TYPED_TEXT
 
-    @extend_schema(request=SeveralBody, responses={200: inline_schema(_VERSION)})
+    @extend_schema(request=SeveralBody, responses={200: wire_component(_VERSION)})
     def post(self, request: Request) -> HttpResponse:
         """Search the workspaces, each with its settings, and merge their lists by rank."""
         given = strict_body(request, SeveralBody)

@@ -12,7 +12,7 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
 
 SUGGEST_VERSION = "suggest_response.v1"
@@ -35,7 +35,7 @@ class SuggestView(WorkspaceView):
     required: ClassVar = {"GET": _READ}
     queries: ClassVar = {"GET": SuggestQuery}
 
-    @extend_schema(responses={200: inline_schema(SUGGEST_VERSION)})
+    @extend_schema(responses={200: wire_component(SUGGEST_VERSION)})
     def get(self, request: Request, ws: str) -> Response:
         """Suggest titles, then headings, then words, only from documents that the caller may read."""
         found = suggest(self.workspace, self.query["q"], reader=self.access.reader, limit=self.query["limit"])

@@ -24,20 +24,33 @@ def load_schema(name: str) -> dict[str, Any]:
     return schema
 
 
-def inline_schema(name: str) -> dict[str, Any]:
-    """Return the schema with its references inlined, for use inside another document."""
-    schema: dict[str, Any] = _inline_references(load_schema(name))
-    return schema
+def wire_component(name: str) -> dict[str, Any]:
+    """Return a reference to the schema `name` as a component of the OpenAPI document."""
+    return {"$ref": f"#/components/schemas/{_component_name(name)}"}
 
 
-def _inline_references(part: Any) -> Any:
+def add_components(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    """Add the published schemas to an OpenAPI document: a postprocessing hook of drf-spectacular."""
+    components = result["components"]["schemas"]
+    for name in schema_names():
+        components.setdefault(_component_name(name), _refer_to_components(load_schema(name)))
+    result["components"]["schemas"] = dict(sorted(components.items()))
+    return result
+
+
+def _component_name(name: str) -> str:
+    """Return `SearchHit` for `search_hit.v1`."""
+    return "".join(word.title() for word in name.partition(".")[0].split("_"))
+
+
+def _refer_to_components(part: Any) -> Any:
     if isinstance(part, list):
-        return [_inline_references(item) for item in part]
+        return [_refer_to_components(item) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        return inline_schema(part["$ref"].removesuffix(_SUFFIX))
-    return {key: _inline_references(value) for key, value in part.items() if key not in {"$schema", "$id"}}
+        return wire_component(part["$ref"].removesuffix(_SUFFIX))
+    return {key: _refer_to_components(value) for key, value in part.items() if key not in {"$schema", "$id"}}
 
 
 def _folder() -> Path:

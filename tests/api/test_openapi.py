@@ -10,6 +10,7 @@ import yaml
 from django.core.management import call_command
 
 from ingest.models import Job
+from kebab.http.api.openapi_document import AGENT_OPERATIONS
 from kebab.people.models import Role
 from tests.api.refusals import refusal_of
 from tests.support.actors import member_client
@@ -31,10 +32,28 @@ def test_document_is_valid_and_complete():
         "application/json",
     }
     answer = paths["/api/v1/workspaces/{ws}/search"]["get"]["responses"]["200"]
-    assert "hits" in answer["content"]["application/json"]["schema"]["properties"]
-    for path in paths.values():
-        for operation in path.values():
-            assert operation["description"]
+    reference = answer["content"]["application/json"]["schema"]["$ref"]
+    assert reference == "#/components/schemas/SearchResponse"
+    hits = document["components"]["schemas"]["SearchResponse"]["properties"]["hits"]
+    assert hits["items"] == {"$ref": "#/components/schemas/SearchHit"}
+    operations = [operation for path in paths.values() for operation in path.values()]
+    for operation in operations:
+        assert operation["description"]
+        assert 3 < len(operation["summary"]) <= 120, operation["summary"]
+        assert len(operation["tags"]) == 1
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    assert {operation["tags"][0] for operation in operations} > {"search", "documents", "jobs", "workspaces"}
+
+
+def test_document_for_agents_has_a_dozen_operations_with_all_they_refer_to(reader):
+    document = reader.get("/api/schema/agent/").json()
+    names = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+    assert sorted(names) == sorted(AGENT_OPERATIONS.values())
+    assert document["servers"] == [{"url": "http://testserver"}]
+    referred = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    assert referred == set(document["components"]["schemas"])
+    assert document["components"]["securitySchemes"].keys() == {"token"}
+    assert len(json.dumps(document)) < 100_000
 
 
 def bodiless(document):

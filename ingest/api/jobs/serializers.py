@@ -9,7 +9,7 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.http.api.pagination import PageQuery
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 
 
 class JobSerializer(serializers.Serializer[Job]):
@@ -68,7 +68,7 @@ class ReportedJobSerializer(JobSerializer):
 
     report = serializers.SerializerMethodField(help_text="ingest_report.v1 of a sync or an upload.")
 
-    @extend_schema_field({"anyOf": [inline_schema("ingest_report.v1"), {"type": "null"}]})
+    @extend_schema_field({"anyOf": [wire_component("ingest_report.v1"), {"type": "null"}]})
     def get_report(self, job: Job) -> dict[str, Any] | None:
         """Return the report so far."""
         return ingest_report(job) if job.kind in READS_DOCUMENTS else None

@@ -29,6 +29,10 @@ SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
     "COMPONENT_SPLIT_REQUEST": True,
     # The serializer of a PATCH declares its optional fields itself.
     "COMPONENT_SPLIT_PATCH": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "search.api.wire_schemas.add_components",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "InvitationState": "kebab.people.models.invitation.InvitationState",
         "ChunkKind": ["code", "info"],

@@ -45,11 +45,17 @@ class KebabSchema(AutoSchema):
         """Return the operation; None for one that is left out of the document."""
         operation = super().get_operation(*args, **kwargs)
         if operation is not None:
+            operation["summary"] = _first_sentence(operation["description"])
             problem = self.resolve_serializer(ProblemSerializer, "response").ref
             for status, description in _ERRORS.items():
                 content = {"application/problem+json": {"schema": problem}}
                 operation["responses"].setdefault(status, {"description": description, "content": content})
         return operation
+
+    def get_tags(self) -> list[str]:
+        """Return the resource that the operation is about, as its address names it."""
+        parts = self.path.removeprefix("/api/v1/").removeprefix("workspaces/{ws}").strip("/").split("/")
+        return [parts[0] or "workspaces"]
 
     def get_operation_id(self) -> str:
         """Return the name of the view and the method: `one_workspace_get`."""
@@ -66,6 +72,11 @@ class KebabSchema(AutoSchema):
         if getattr(method, "takes_idempotency_key", False):
             parameters.append(_IDEMPOTENCY_KEY)
         return parameters
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence, without its full stop."""
+    return re.split(r"[.;:](?:\s|$)", " ".join(text.split()), maxsplit=1)[0]
 
 
 _IDEMPOTENCY_KEY = OpenApiParameter(

@@ -78,7 +78,7 @@ class _Ranking(serializers.Serializer[Any]):
     score_threshold = serializers.FloatField(required=False, allow_null=True)
 
 
-class SearchBody(serializers.Serializer[Any]):
+class VectorStoreQuery(serializers.Serializer[Any]):
     """The body of OpenAI's request; what later versions add is ignored."""
 
     query = serializers.JSONField()
@@ -97,10 +97,10 @@ class SearchBody(serializers.Serializer[Any]):
 class VectorStoreSearchView(OpenAiView):
     """The search of a workspace."""
 
-    @extend_schema(request=SearchBody, responses={200: {"type": "object"}})
+    @extend_schema(request=VectorStoreQuery, responses={200: {"type": "object"}})
     def post(self, request: Request, store: str) -> Response:
         """Return the passages that answer a query; several queries are searched for as one."""
-        body = SearchBody(data=request.data)
+        body = VectorStoreQuery(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
         hits = find_passages(

@@ -26,7 +26,7 @@ from search.answers.wire import answer_to_wire, check_to_wire
 from search.api.answers.serializers import AnswersQuery, AnswerSummarySerializer, AskBody, answer_request
 from search.api.answers.stream import answer_stream
 from search.api.search import json_response
-from search.api.wire_schemas import inline_schema
+from search.api.wire_schemas import wire_component
 
 ASK = Need(role=Role.VIEWER, scope=TokenScope.ASK)
 _EVENTS = "text/event-stream"
@@ -43,7 +43,7 @@ class AskView(WorkspaceView):
     @extend_schema(
         request=AskBody,
         responses={
-            (200, "application/json"): inline_schema("answer.v1"),
+            (200, "application/json"): wire_component("answer.v1"),
             (200, _EVENTS): OpenApiTypes.STR,
         },
     )
@@ -106,7 +106,7 @@ class OneAnswerView(WorkspaceView):
 
     required: ClassVar = {"GET": ASK, "DELETE": ASK}
 
-    @extend_schema(responses={200: inline_schema("answer.v1")})
+    @extend_schema(responses={200: wire_component("answer.v1")})
     def get(self, request: Request, ws: str, answer_id: uuid.UUID) -> HttpResponse:
         """Return the stored answer."""
         return json_response(answer_to_wire(answer_from_row(get_answer(self.access, answer_id))))
@@ -123,7 +123,7 @@ class AnswerCheckView(WorkspaceView):
 
     required: ClassVar = {"GET": ASK}
 
-    @extend_schema(responses={200: inline_schema("answer_check.v1")})
+    @extend_schema(responses={200: wire_component("answer_check.v1")})
     def get(self, request: Request, ws: str, answer_id: uuid.UUID) -> HttpResponse:
         """Check for each citation whether the current version has the cited text, and return its place."""
         answer = answer_from_row(get_answer(self.access, answer_id))

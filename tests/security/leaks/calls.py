@@ -35,6 +35,7 @@ OPEN = {
     "invitation": "a page for who has the link",
     "api-schema": "a published schema",
     "schema": "the API's description",
+    "schema-agent": "a part of the API's description",
     "docs": "the API's description",
     "jobs": "the way to activity",
     "job": "the way to an act",

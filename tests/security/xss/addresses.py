@@ -19,7 +19,7 @@ from tests.security.xss.hostile import MARK, hostile
 ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith(("admin/", "api/v1/"))]
 #: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
-    *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
+    *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema", "schema-agent", "opensearch"),
     *("document-sheet", "document-picture", "audit-csv", "styles"),
     *("logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
