@@ -28,6 +28,8 @@ _ADMIN: Final[Mapping[str, str]] = {
     "style-src": "'self'",
     "style-src-attr": "'unsafe-inline'",
 }
+#: The search box that pages of other sites load.
+EMBEDDED_PATH: Final = "/static/search/embed.js"
 _UNUSED: Final = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 # Defaults that a response may override; static files set their own Cache-Control.
 _HEADERS: Final[Mapping[str, str]] = {
@@ -58,6 +60,8 @@ class SecurityHeaders:
 
 def response_headers(path: str) -> Mapping[str, str]:
     """Return the default headers of responses at `path`."""
+    if path == EMBEDDED_PATH:
+        return _EMBEDDED_HEADERS
     return _SWAGGER_UI_HEADERS if path == _SWAGGER_UI_PATH else _PAGE_HEADERS
 
 
@@ -66,6 +70,7 @@ def _format_policy(policy: Mapping[str, str]) -> str:
 
 
 _PAGE_HEADERS: Final = {"Content-Security-Policy": _format_policy(_POLICY), **_HEADERS}
+_EMBEDDED_HEADERS: Final = {**_PAGE_HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"}
 _SWAGGER_UI_HEADERS: Final = {"Content-Security-Policy": _format_policy(_SWAGGER_UI), **_HEADERS}
 #: The policy of the admin's own pages, for those who may see them.
 ADMIN_POLICY: Final = _format_policy(_ADMIN)
