@@ -43,15 +43,21 @@ def site(live_server, workspace):
         server.shutdown()
 
 
+@pytest.fixture
+def page(browser, live_server):
+    page = browser.new_page()
+    yield page
+    page.close()
+
+
 def allow(workspace, origins):
     workspace.settings = {"allowed_origins": origins}
     workspace.save(update_fields=["settings"])
 
 
-def test_results_are_found_and_opened_with_the_keyboard(open_page, site, workspace, mirrors, blobs):
+def test_results_are_found_and_opened_with_the_keyboard(page, site, workspace, mirrors, blobs):
     allow(workspace, site)
     shelve(workspace, "guides/leave.md", "# Leave\n\n## Annual leave\n\nThirty days of annual leave.\n")
-    page = open_page(None)
     page.goto(site)
     box = page.get_by_role("combobox", name="Search")
     box.press_sequentially("annual")
@@ -64,9 +70,8 @@ def test_results_are_found_and_opened_with_the_keyboard(open_page, site, workspa
     page.wait_for_url("**/docs/guides/leave#annual-leave")
 
 
-def test_what_is_not_found_or_not_allowed_is_said(open_page, site, workspace, mirrors, blobs):
+def test_what_is_not_found_or_not_allowed_is_said(page, site, workspace, mirrors, blobs):
     allow(workspace, site)
-    page = open_page(None)
     page.goto(site)
     box = page.get_by_role("combobox", name="Search")
     box.press_sequentially("zzyzx")
