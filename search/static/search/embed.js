@@ -105,7 +105,7 @@ class KebabSearch extends HTMLElement {
     const path = hit.doc_path.split("/").map(encodeURIComponent).join("/");
     const anchor = (hit.section_label || "").toLowerCase().replace(/[^\p{L}\p{N} -]/gu, "").trim().replace(/ +/g, "-");
     const values = { path, page: path.replace(/(?:\/?index)?\.\w+$/, ""), anchor: encodeURIComponent(anchor) };
-    const address = pattern.replace(/\{(path|page|anchor)\}/g, (_, name) => values[name]);
+    const address = pattern.replace(/\{(path|page|anchor)\}/g, (_, name) => values[name]).replace(/#$/, "");
     return /^https?:|^[/#?]/.test(address) ? address : "#";
   }
 

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from kebab.people.tokens import mint_token
 from tests.pages.search.shelf import shelve
 from tests.support.browser import needs_browser
+from tests.support.corpus import chunk
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
@@ -57,12 +58,13 @@ def allow(workspace, origins):
 
 def test_results_are_found_and_opened_with_the_keyboard(page, site, workspace, mirrors, blobs):
     allow(workspace, site)
-    shelve(workspace, "guides/leave.md", "# Leave\n\n## Annual leave\n\nThirty days of annual leave.\n")
+    section = chunk("Thirty days of annual leave.", heading="Annual leave")
+    shelve(workspace, "guides/leave.md", "Thirty days.\n", title="Leave", passages=[section])
     page.goto(site)
     box = page.get_by_role("combobox", name="Search")
     box.press_sequentially("annual")
     option = page.get_by_role("option").first
-    expect(option).to_contain_text("Annual leave")
+    expect(option).to_contain_text("Leave › Annual leave")
     expect(box).to_have_attribute("aria-expanded", "true")
     box.press("ArrowDown")
     expect(option).to_have_attribute("aria-selected", "true")
