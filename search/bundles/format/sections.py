@@ -307,6 +307,7 @@ NOT_CARRIED: Final[Mapping[str, str]] = {
     "people.User": "people belong to a machine, not to a workspace",
     "people.Membership": "rights are granted where it is imported",
     "people.ApiToken": "secrets stay on their machine",
+    "people.PersonalToken": "secrets stay on their machine",
     "people.TokenGroup": "goes with the tokens",
     "people.GroupMember": "goes with the members",
     "people.Invitation": "goes with the members",

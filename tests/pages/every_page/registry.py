@@ -33,6 +33,7 @@ NO_PAGES = {
     "jobs": "the way to activity",
     "job": "the way to an act",
     "audit-csv": "a file",
+    "opensearch": "a description for browsers",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})

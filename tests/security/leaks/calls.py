@@ -143,10 +143,12 @@ def _searches() -> Iterator[Call]:
         {"q": "{word}", "mode": "nonsense"},
     ]
     asked = {"query": "{word}", "retrieval_setting": {"top_k": 5}}
-    yield Call(route="api-dify-retrieval", method="post", body=asked | {"knowledge_id": "{ws}"})
+    yield Call(
+        route="api-dify-retrieval", method="post", body=asked | {"knowledge_id": "{ws}"}, compared=NONE
+    )
     yield Call(route="api-openai-stores", shown=ONLY_THEIRS)
     yield Call(route="api-openai-store", shown=ONLY_THEIRS)
-    yield Call(route="api-openai-search", method="post", body={"query": "{word}"})
+    yield Call(route="api-openai-search", method="post", body={"query": "{word}"}, compared=NONE)
     several = {"q": "{word}", "mode": "lexical", "include": ["text", "metadata"]}
     yield Call(route="api-search-several", method="post", body=several)
     narrowed = several | {"filters": {"source": ["{sourcekey}"]}, "group": "document"}

@@ -17,6 +17,7 @@ _ARGUMENTS_OF_OPEN = {
     "provider_id": "company",
     "uid": "MQ",
     "token": "abc-0123456789",
+    "token_id": "00000000-0000-0000-0000-000000000000",
     "secret": "abc",
     "slug": "anywhere",
     "job_id": "00000000-0000-0000-0000-000000000000",

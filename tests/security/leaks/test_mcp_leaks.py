@@ -79,10 +79,16 @@ def tools_of(stage_setting):
 
 
 def admit(caller):
-    """Return the caller's access. Raises APIException without one."""
+    """Return the accesses of the caller's token. Raises APIException without one."""
     header = caller.client._credentials["HTTP_AUTHORIZATION"]
     request = RequestFactory().post("/mcp", headers={"Authorization": header}, HTTP_HOST="localhost")
     return admit_request(request)
+
+
+def call_of(caller):
+    """Return a call with the accesses of the caller's token. Raises APIException without one."""
+    access, *others = admit(caller)
+    return Call(access=access, others=tuple(others))
 
 
 def fill(value, ids):
@@ -105,10 +111,10 @@ def request_texts(value, ids):
 
 def call(caller, name, given, target):
     try:
-        access = admit(caller)
+        made = call_of(caller)
     except APIException as error:
         return Answer(status=401, headers={}, text=problem_text(log_problem(error, "")), given={})
-    answer = answer_call(TOOLS[name], fill(given, target.ids), Call(access=access))
+    answer = answer_call(TOOLS[name], fill(given, target.ids), made)
     return Answer(
         status=400 if answer.is_error else 200,
         headers={},
@@ -163,7 +169,7 @@ def test_hidden_resource_equals_a_missing_one(stage_setting, subtests):
 
 def read(caller, uri):
     try:
-        return read_resource(admit(caller), uri)
+        return read_resource(call_of(caller), uri)
     except (ApiError, APIException) as error:
         return problem_text(log_problem(error, ""))
 
@@ -179,13 +185,13 @@ def test_hidden_documents_are_not_listed(stage_setting):
     for stem, target in targets(stage_setting).items():
         for caller in tools_of(stage_setting):
             try:
-                page = list_resources(admit(caller), None)
+                page = list_resources(call_of(caller), None)
             except (ApiError, APIException) as error:
                 page = problem_text(log_problem(error, ""))
             is_told = bool(leaks_in(str(page), target, ()))
             assert not (is_told and stem in caller.hostile_to), caller.name
     assert leaks_in(
-        str(list_resources(admit(stage_setting.callers["token in the group"]), None)),
+        str(list_resources(call_of(stage_setting.callers["token in the group"]), None)),
         stage_setting.stage.closed,
         (),
     )
