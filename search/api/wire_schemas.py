@@ -10,6 +10,7 @@ from kebab.locations import DOCS
 _SUFFIX = ".json"
 
 
+@cache
 def schema_names() -> tuple[str, ...]:
     """Return the names of all schemas, in order: `citation.v1`, …"""
     return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in _folder().glob(f"*{_SUFFIX}")))
@@ -18,14 +19,13 @@ def schema_names() -> tuple[str, ...]:
 @cache
 def load_schema(name: str) -> dict[str, Any]:
     """Return the schema `name`; its references are relative to it. Raises LookupError."""
-    if name not in schema_names():
-        raise LookupError(f"There is no schema {name!r}; there are: {', '.join(schema_names())}.")
-    schema: dict[str, Any] = json.loads((_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
+    schema: dict[str, Any] = json.loads(_find_schema(name).read_text(encoding="utf-8"))
     return schema
 
 
 def wire_component(name: str) -> dict[str, Any]:
-    """Return a reference to the schema `name` as a component of the OpenAPI document."""
+    """Return a reference to the schema `name` as a component of the OpenAPI document. Raises LookupError."""
+    _find_schema(name)
     return {"$ref": f"#/components/schemas/{_component_name(name)}"}
 
 
@@ -36,6 +36,12 @@ def add_components(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
         components.setdefault(_component_name(name), _refer_to_components(load_schema(name)))
     result["components"]["schemas"] = dict(sorted(components.items()))
     return result
+
+
+def _find_schema(name: str) -> Path:
+    if name not in schema_names():
+        raise LookupError(f"There is no schema {name!r}; there are: {', '.join(schema_names())}.")
+    return _folder() / f"{name}{_SUFFIX}"
 
 
 def _component_name(name: str) -> str:

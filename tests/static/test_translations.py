@@ -21,7 +21,7 @@ from tests.support.catalogues import (
 from tests.support.paths import ROOT
 
 #: Words that are the same in every language: names, keys, the prefix of tokens, a class.
-SAME = frozenset({"Kebab", "Ctrl", "Esc", "Enter", "ms", "kbb", "framed", "id", "Markdown", "PDF"})
+SAME = frozenset({"Kebab", "Ctrl", "Esc", "Enter", "ms", "kbb", "kbp", "framed", "id", "Markdown", "PDF"})
 TRANSLATED = re.compile(
     r"\{%-?\s*blocktrans(?:late)?\b.*?\{%-?\s*endblocktrans(?:late)?\s*-?%\}|\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}",
     re.DOTALL,
