@@ -124,12 +124,7 @@ def _searches() -> Iterator[Call]:
     yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=NONE)
     yield Call(route="api-search", query=f"q=workers&code_lang=python&{lexical}", shown=NONE)
-    full = "include=text&include=metadata&facets=source&facets=author&facets=tags_any&facets=metadata.author"
-    yield Call(route="api-search", query=f"q={{word}}&{full}&sort=date&recency=1&{lexical}")
-    yield Call(route="api-search", query=f"q=workers&doc_id={{doc}}&{full}&fields=text&fields=metadata")
-    yield Call(route="api-search", query=f"q=workers&{full}&fields=rank&{lexical}", shown=NONE)
-    yield Call(route="api-search", query='q=workers&mode=lexical&metadata={{"note":"{stem}metadata"}}')
-    yield Call(route="api-search", query='q=workers&mode=lexical&metadata={{"note":{{"exists":true}}}}')
+    yield from _selections(lexical)
     yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=NONE)
     yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=NONE)
     for mode in ("lexical", "vector", "hybrid"):
@@ -137,11 +132,36 @@ def _searches() -> Iterator[Call]:
         yield Call(route="api-search", method="post", body=body)
     vector_query = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
     yield Call(route="api-search", method="post", body=vector_query, compared=NONE)
+    yield from _searches_of_several()
+    yield from _adapters()
+    for typed in ("{stem}", "{word}", "{stem}t", "{stem}h"):
+        yield Call(route="api-suggest", query=f"q={typed}")
+    yield from _libraries()
+
+
+def _selections(lexical: str) -> Iterator[Call]:
+    full = "include=text&include=metadata&facets=source&facets=author&facets=tags_any&facets=metadata.author"
+    yield Call(route="api-search", query=f"q={{word}}&{full}&sort=date&recency=1&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&doc_id={{doc}}&{full}&fields=text&fields=metadata")
+    yield Call(route="api-search", query=f"q=workers&{full}&fields=rank&{lexical}", shown=NONE)
+    yield Call(route="api-search", query='q=workers&mode=lexical&metadata={{"note":"{stem}metadata"}}')
+    yield Call(route="api-search", query='q=workers&mode=lexical&metadata={{"note":{{"exists":true}}}}')
+
+
+def _searches_of_several() -> Iterator[Call]:
     queries = [
         {"q": "{word}", "mode": "lexical"},
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
         {"q": "{word}", "mode": "nonsense"},
     ]
+    several = {"q": "{word}", "mode": "lexical", "include": ["text", "metadata"]}
+    yield Call(route="api-search-several", method="post", body=several)
+    narrowed = several | {"filters": {"source": ["{sourcekey}"]}, "group": "document"}
+    yield Call(route="api-search-several", method="post", body=narrowed)
+    yield Call(route="api-search-bulk", method="post", body={"queries": queries})
+
+
+def _adapters() -> Iterator[Call]:
     asked = {"query": "{word}", "retrieval_setting": {"top_k": 5}}
     yield Call(
         route="api-dify-retrieval", method="post", body=asked | {"knowledge_id": "{ws}"}, compared=NONE
@@ -149,14 +169,6 @@ def _searches() -> Iterator[Call]:
     yield Call(route="api-openai-stores", shown=ONLY_THEIRS)
     yield Call(route="api-openai-store", shown=ONLY_THEIRS)
     yield Call(route="api-openai-search", method="post", body={"query": "{word}"}, compared=NONE)
-    several = {"q": "{word}", "mode": "lexical", "include": ["text", "metadata"]}
-    yield Call(route="api-search-several", method="post", body=several)
-    narrowed = several | {"filters": {"source": ["{sourcekey}"]}, "group": "document"}
-    yield Call(route="api-search-several", method="post", body=narrowed)
-    yield Call(route="api-search-bulk", method="post", body={"queries": queries})
-    for typed in ("{stem}", "{word}", "{stem}t", "{stem}h"):
-        yield Call(route="api-suggest", query=f"q={typed}")
-    yield from _libraries()
 
 
 def _libraries() -> Iterator[Call]:
