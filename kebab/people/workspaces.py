@@ -18,7 +18,7 @@ from kebab.people.workspace_settings.hooks import (
     run_followers,
     run_guards,
 )
-from kebab.people.workspace_settings.registry import merge_settings
+from kebab.people.workspace_settings.registry import known_preferences, merge_settings
 
 MAX_NAME_CHARS = 200
 
@@ -112,7 +112,11 @@ def _lock_workspace(workspace: Workspace) -> Workspace:
 
 
 def _values(workspace: Workspace) -> dict[str, Any]:
-    settings = {f"settings.{name}": value for name, value in workspace.settings.items()}
+    known = known_preferences()
+    settings = {
+        f"settings.{name}": known[name].summarise(value) if name in known else value
+        for name, value in workspace.settings.items()
+    }
     return {"slug": workspace.slug, "name": workspace.name, **settings}
 
 

@@ -34,6 +34,8 @@ from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
 from search.retrieval.query.metadata import metadata_json_path
 from search.retrieval.query.operators import QueryOperators
+from search.retrieval.query.rules import NO_RULES, SearchRules
+from search.settings.search_settings import rules_of
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
 
 #: The Django lookup of each condition on a document.
@@ -88,6 +90,8 @@ class SearchScope:
     has_waited: bool = False
     #: The operators typed in the query; None without any.
     operators: QueryOperators | None = None
+    #: The workspace's search rules.
+    rules: SearchRules = NO_RULES
 
     @property
     def values(self) -> dict[str, Any]:
@@ -174,6 +178,7 @@ def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) 
         sources=_parse_sources(named if filters.source else readable),
         readable=_parse_sources(readable),
         version_tags=filters.version or (("",) if is_tagged else ()),
+        rules=rules_of(workspace),
     )
 
 

@@ -19,6 +19,7 @@ from typing import Final
 from search.answers.types import AnswerReason
 from search.retrieval.fusion.scores import rarity
 from search.retrieval.query.parser import Analysis, Frequencies, MatchUnit, build_plain_match, parse_query
+from search.retrieval.query.rules import NO_RULES, SearchRules
 
 #: With vectors only this many first passages may cover the question; without vectors any passage may.
 COVERAGE_PASSAGES: Final = 3
@@ -35,10 +36,15 @@ class WeightedWord:
 
     positions: tuple[tuple[str, ...], ...]
     weight: float
+    #: The positions of its synonyms.
+    synonyms: tuple[tuple[tuple[str, ...], ...], ...] = ()
 
     def is_in(self, terms: frozenset[str]) -> bool:
-        """Return whether a text with these index terms has all parts of the word, in any order."""
-        return all(not terms.isdisjoint(alternatives) for alternatives in self.positions)
+        """Return whether a text with these index terms has all parts of the word, or of a synonym."""
+        return any(
+            all(not terms.isdisjoint(alternatives) for alternatives in positions)
+            for positions in (self.positions, *self.synonyms)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +60,24 @@ class Evidence:
 
 
 def weigh_words(
-    question: str, analysis: Analysis, frequencies: Frequencies, chunk_count: int
+    question: str,
+    analysis: Analysis,
+    frequencies: Frequencies,
+    chunk_count: int,
+    rules: SearchRules = NO_RULES,
 ) -> tuple[WeightedWord, ...]:
     """Return the content words of a question, each weighted by its rarity among the chunks."""
-    match = build_plain_match(parse_query(question).terms, analysis, frequencies)
+    match = build_plain_match(parse_query(question).terms, analysis, frequencies, rules)
     units = () if match is None else match.some
     chunk_counts = frequencies({term for unit in units for terms in unit.positions for term in terms})
-    return tuple(WeightedWord(unit.positions, _weight(unit, chunk_counts, chunk_count)) for unit in units)
+    return tuple(
+        WeightedWord(
+            unit.positions,
+            _weight(unit, chunk_counts, chunk_count),
+            tuple(each.positions for each in unit.synonyms),
+        )
+        for unit in units
+    )
 
 
 def coverage(words: Sequence[WeightedWord], passages: Iterable[frozenset[str]]) -> float:

@@ -160,7 +160,7 @@ def _weigh_words(
                 return view.collection.frequencies(view.connection, terms)
 
             chunk_count = view.collection.chunks.chunk_count
-            return weigh_words(text, view.analysis, frequencies, chunk_count), view.analysis
+            return weigh_words(text, view.analysis, frequencies, chunk_count, scope.rules), view.analysis
     except (MirrorError, apsw.InterruptError):
         return None, STEMMED
 

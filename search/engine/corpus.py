@@ -14,6 +14,7 @@ from search.access.scope import SearchScope
 from search.engine.readback import (
     VisibleChunk,
     read_documents,
+    read_first_chunks,
     read_hits,
     read_metadata,
     read_passages,
@@ -26,7 +27,7 @@ from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.retrieval.fusion.copies import CopyKeys
-from search.retrieval.fusion.post_fusion import SortKeys
+from search.retrieval.fusion.reorder import PinnedDocument, SortKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
 # Chunks that PostgreSQL finds by their ids to compare their vectors.
@@ -85,6 +86,10 @@ class Corpus(Protocol):
 
     def read_sort_keys(self, chunk_ids: Sequence[str]) -> Mapping[str, SortKeys]:
         """Return title and date of the documents of the visible ones of the chunks, by chunk id."""
+        ...
+
+    def read_first_chunks(self, doc_ids: Sequence[str]) -> Mapping[str, PinnedDocument]:
+        """Return the visible ones of the documents with their first chunks, by id."""
         ...
 
     def read_metadata(self, doc_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
@@ -188,6 +193,10 @@ class PostgresCorpus:
     def read_sort_keys(self, chunk_ids: Sequence[str]) -> Mapping[str, SortKeys]:
         """Return title and date of the documents of the visible ones of the chunks, by chunk id."""
         return read_sort_keys(self.scope, chunk_ids)
+
+    def read_first_chunks(self, doc_ids: Sequence[str]) -> Mapping[str, PinnedDocument]:
+        """Return the visible ones of the documents with their first chunks, by id."""
+        return read_first_chunks(self.scope, doc_ids)
 
     def read_metadata(self, doc_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """Return the metadata of the visible ones of the documents, by id."""

@@ -4,7 +4,7 @@ A query without results gets a suggestion. Before a search, words that no chunk 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -82,21 +82,23 @@ def correct_query(
     *,
     weights: tuple[float, float],
     typed: str | None = None,
+    known_words: Set[str] = frozenset(),
 ) -> CorrectedQuery:
     """Return the query with those words corrected that no chunk has which its reader may read.
 
     Such a word is left as it is if it may be a name or a code, if it is a common English word, or if nothing
     near it is under the filters. One error is corrected from five letters on, two from nine. A word that no
-    chunk under the filters has is written as two if one of these has both in a row. `weights` are those of
-    breadcrumb and text; `typed` is the query with its operators, if `text` has blanks in their place.
-    Raises MirrorDamaged.
+    chunk under the filters has is written as two if one of these has both in a row. `known_words` are left
+    as they are. `weights` are those of breadcrumb and text; `typed` is the query with its operators, if
+    `text` has blanks in their place. Raises MirrorDamaged.
     """
     unchanged = CorrectedQuery(text, is_unfinished=False, typed=typed)
     if parse_query(text).raw is not None:
         return unchanged
     try:
         with view.limited_time():
-            missing = _find_missing(view, text, weights)
+            found = _find_missing(view, text, weights)
+            missing = [each for each in found if fold(each[0][0]) not in known_words]
             if not missing:
                 return unchanged
             unknown = [word for word, is_unknown in missing if is_unknown]

@@ -110,7 +110,8 @@ class HitBuilder:
     def _snippets(self) -> SnippetBuilder:
         if self._match is not None:
             return SnippetBuilder(self._match.marked_units, self._analysis, self._match.language)
-        units, language = marked_units(self._query.effective_channels.lexical, self._analysis)
+        text, rules = self._query.effective_channels.lexical, self._corpus.scope.rules
+        units, language = marked_units(text, self._analysis, rules)
         return SnippetBuilder(units, self._analysis, language)
 
     def build(self, read_entries: ReadEntries, k: int, *, is_first: bool = True) -> HitPage:

@@ -43,6 +43,7 @@ _DTYPES = {
     "rerank_score": "<f8",
     "rerank_rank": "<u2",
     "related": "u1",
+    "pinned": "u1",
 }
 # The number of the document, from 1, whose best passage or further section a chunk is.
 _DOCUMENT = "document"

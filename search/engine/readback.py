@@ -21,7 +21,7 @@ from search.access.scope import SearchScope, chunks_in, query_params
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk, Document
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
-from search.retrieval.fusion.post_fusion import SortKeys
+from search.retrieval.fusion.reorder import PinnedDocument, SortKeys
 from search.retrieval.query.passage_conditions import ConditionedPassage
 
 _WORKSPACE = Param("workspace", UUIDField())
@@ -79,7 +79,7 @@ def read_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, tup
 
 
 def read_sort_keys(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, SortKeys]:
-    """Return title and date of the documents of those of `chunk_ids` that are visible. One query."""
+    """Return the sort keys of the documents of those of `chunk_ids` that are visible. One query."""
     rows = _rows(_sort_keys_query, scope, _meeting_conditions(scope, chunk_ids))
     return {row[0]: SortKeys(*row[1:]) for row in rows}
 
@@ -90,6 +90,24 @@ def read_metadata(scope: SearchScope, doc_ids: Sequence[str]) -> dict[str, dict[
         scope.document_conditions(), doc_id__in=list(map(UUID, set(doc_ids)))
     )
     return {doc_id.hex: metadata for doc_id, metadata in found.values_list("doc_id", "metadata")}
+
+
+def read_first_chunks(scope: SearchScope, doc_ids: Sequence[str]) -> dict[str, PinnedDocument]:
+    """Return those of `doc_ids` that are visible under the scope with their first chunks. One query."""
+    chunks = chunks_in(scope.workspace_id, scope.chunk_values).filter(
+        document__workspace=scope.workspace_id, document__doc_id__in=list(map(UUID, doc_ids))
+    )
+    rows = list(
+        chunks.order_by("document_id", "ordinal")
+        .distinct("document_id")
+        .values_list("document__doc_id", "document_id", "chunk_id")
+    )
+    met = set(_meeting_conditions(scope, [chunk_id.hex for _, _, chunk_id in rows]))
+    return {
+        doc_id.hex: PinnedDocument(document, chunk_id.hex)
+        for doc_id, document, chunk_id in rows
+        if chunk_id.hex in met
+    }
 
 
 def _meeting_conditions(scope: SearchScope, chunk_ids: Sequence[str]) -> Sequence[str]:
@@ -133,8 +151,17 @@ def _ids_query(narrowing: frozenset[str]) -> CompiledQuery:
 
 @cache
 def _sort_keys_query(narrowing: frozenset[str]) -> CompiledQuery:
-    chunks = _visible_chunks(narrowing).filter(document__workspace=_WORKSPACE)
-    columns = (_hex_column("chunk_id"), "document__title", "document__dated_at")
+    chunks = _visible_chunks(narrowing).filter(
+        document__workspace=_WORKSPACE, document__source__workspace=_WORKSPACE
+    )
+    columns = (
+        _hex_column("chunk_id"),
+        "document__title",
+        "document__dated_at",
+        "document__source__key",
+        "document__path",
+        "document__trust_level",
+    )
     return _compile(narrowing, chunks.values_list(*columns))
 
 

@@ -29,8 +29,9 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import apply_floor
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit, unpack_ids
-from search.retrieval.fusion.post_fusion import PostFusionResult, SortKeys, Stages, apply_stages
+from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
+from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
@@ -136,7 +137,14 @@ class _Search:
         weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
         text = query.effective_channels.lexical
         typed = None if query.bare_text is None else query.text
-        corrected = correct_query(view, text, self._corpus.read_passages, weights=weights, typed=typed)
+        corrected = correct_query(
+            view,
+            text,
+            self._corpus.read_passages,
+            weights=weights,
+            typed=typed,
+            known_words=self._corpus.scope.rules.known_words,
+        )
         if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
             return self
         # A model understands words that the index lacks, and most misspelt ones.
@@ -249,7 +257,7 @@ class _Search:
         has_vectors = query.mode is not Mode.LEXICAL
         leg = VectorLeg(
             scope.space if has_vectors else None,
-            query.effective_channels.vector,
+            scope.rules.expand(query.effective_channels.vector),
             embedder_for_queries(self._corpus.workspace, scope.space) if has_vectors else None,
             self._corpus.find_nearest,
             # A query in vector mode gets vectors even for a language that the model lacks.
@@ -307,7 +315,7 @@ class _Search:
         after = apply_stages(
             entries,
             stages,
-            query=self._query.effective_channels.rerank,
+            query=self._corpus.scope.rules.expand(self._query.effective_channels.rerank),
             document_of=documents,
             passages_of=embedded_passages,
             reranker=runtime().reranker if stages.rerank else None,

@@ -18,7 +18,7 @@ from django.conf import settings
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
-from search.engine.corpus import PostgresCorpus
+from search.engine.corpus import Corpus, PostgresCorpus
 from search.engine.cursors import add_cursor
 from search.engine.ranking_snapshot import RankingSnapshot, ResultSnapshot
 from search.engine.run import CandidatesLost, Run, index_version_of, run_search
@@ -30,7 +30,7 @@ from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.operators import may_have_operators, parse_operators
-from search.retrieval.types import Mode, SearchQuery, SearchResult
+from search.retrieval.types import Mode, SearchQuery, SearchResult, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import live_space
 
@@ -152,12 +152,13 @@ def search_in_scope(
     """
     started = time.perf_counter()
     scope, query = apply_operators(workspace, scope, query)
-    stages = SearchSettings.of(workspace).stages(query)
+    stages = SearchSettings.of(workspace).stages(query, scope.rules.boosts)
+    stages = apply_pins(PostgresCorpus(workspace, scope), query, stages)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)
     is_whole = not may_be_incomplete(scope, run)
-    result = build_result(query, run, head_seq=scope.head_seq, degraded=_degraded_legs(run, is_whole))
+    result = build_result(query, run, scope=scope, degraded=_degraded_legs(run, is_whole))
     order = run.page.order(len(run.after.entries) if stages.are_any else len(run.ranked))
     if caller is not None and len(order) > len(run.page.hits):
         ranking = (
@@ -191,6 +192,17 @@ def apply_operators(
     return replace(scope, operators=found), replace(query, bare_text=bare, channels=channels)
 
 
+def apply_pins(corpus: Corpus, query: SearchQuery, stages: Stages) -> Stages:
+    """Return the stages with the documents pinned for a query that its reader may see."""
+    if query.sort is not Sort.RELEVANCE:
+        return stages
+    doc_ids = corpus.scope.rules.pinned(query.typed_text)
+    if not doc_ids:
+        return stages
+    visible = corpus.read_first_chunks(doc_ids)
+    return replace(stages, pinned=tuple(visible[doc_id] for doc_id in doc_ids if doc_id in visible))
+
+
 def _run_visible(
     workspace: Workspace, query: SearchQuery, stages: Stages, with_snippets: bool, scope: SearchScope
 ) -> Run:
@@ -208,7 +220,7 @@ def _run_visible(
 
 
 def build_result(
-    query: SearchQuery, run: Run, *, head_seq: int, degraded: tuple[LegName, ...]
+    query: SearchQuery, run: Run, *, scope: SearchScope, degraded: tuple[LegName, ...]
 ) -> SearchResult:
     """Return the result of a run; `took_ms` is 0."""
     return SearchResult(
@@ -216,7 +228,7 @@ def build_result(
         mode=query.mode,
         index_version=run.version,
         seq=run.seq,
-        lag=max(0, head_seq - run.seq),
+        lag=max(0, scope.head_seq - run.seq),
         took_ms=0.0,
         degraded=degraded,
         warnings=run.warnings,
@@ -228,6 +240,7 @@ def build_result(
         corrected_query=run.corrected_query,
         did_you_mean=run.did_you_mean,
         explain=run.explanation,
+        promoted=scope.rules.promoted(query.typed_text),
     )
 
 

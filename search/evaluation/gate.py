@@ -12,7 +12,7 @@ from typing import Any, Final
 from kebab.people.access.caller import Access, operator_access
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR, Reader
-from kebab.people.workspace_settings.registry import preference, ranking_preferences
+from kebab.people.workspace_settings.registry import preferences, ranking_preferences
 from kebab.tenancy.current_workspace import acting_in
 from search.engine.search import resolve_scope_at_seq, search, search_in_scope
 from search.errors import GateOutOfTime
@@ -177,7 +177,8 @@ def space_variant(workspace: Workspace, space: EmbeddingSpace, name: str) -> Sea
 
 
 def _run_settings(workspace: Workspace, *, rerank: bool = False) -> RunSettings:
-    values = {name: preference(workspace, name) for name in sorted(ranking_preferences())}
+    listed = preferences(workspace)
+    values = {name: listed[name] for name in sorted(ranking_preferences()) if name in listed}
     return RunSettings(k=_DEPTH, rerank=rerank, preferences=values)
 
 

@@ -12,6 +12,7 @@ from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
+from search.retrieval.query.rules import PromotedAnswer
 from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.text.snippet import Highlight
 
@@ -146,9 +147,14 @@ class SearchQuery:
         object.__setattr__(self, "k", min(self.k or DEFAULT_K, MAX_K))
 
     @property
+    def typed_text(self) -> str:
+        """Return `text` without its operators."""
+        return self.text if self.bare_text is None else self.bare_text
+
+    @property
     def effective_channels(self) -> QueryChannels:
         """Return the channels, `text` for each stage unless the query has channels of its own."""
-        text = self.text if self.bare_text is None else self.bare_text
+        text = self.typed_text
         return self.channels or QueryChannels(vector=text, lexical=text, rerank=text)
 
 
@@ -169,6 +175,8 @@ class RetrievalDetail:
     rerank_rank: int | None = None
     #: Whether the hit is below the floor: too little of the query is in it.
     related: bool = False
+    #: Whether the hit is first because the team has pinned its document for this query.
+    pinned: bool = False
 
     @property
     def score(self) -> float:
@@ -311,6 +319,8 @@ class SearchResult:
     explain: Mapping[str, object] | None = None
     #: None unless requested, or where they can't be counted now.
     facets: Facets | None = None
+    #: Answers that the team has written for this query.
+    promoted: tuple[PromotedAnswer, ...] = ()
 
     @property
     def relevant_hits(self) -> int:

@@ -73,6 +73,7 @@ def result_to_wire(result: SearchResult, hit_fields: Collection[str] = ()) -> Wi
         "vector_window": None if result.vector_window is None else field_values(result.vector_window),
         "hits": hits,
         "explain": None if result.explain is None else dict(result.explain),
+        "promoted": [field_values(answer) for answer in result.promoted],
         "facets": None if result.facets is None else _facets_to_wire(result.facets),
     }
 

@@ -6,6 +6,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from kebab.extension import lazy
 from kebab.people.workspace_settings.registry import Preference
 from kebab.people.workspace_settings.validators import boolean, integer_between, number_between, one_of
 from search.embedders.configured import allowed_embedders
@@ -16,6 +17,7 @@ from search.retrieval.fusion.post_fusion import DEFAULT_HALF_LIFE_DAYS, PRE_RERA
 from search.retrieval.fusion.scores import RRF_K, VECTOR_SHARE
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
+from search.settings.search_settings import RULES
 
 SCORE_GATE = 0.05
 _MAX_DAYS = 36_500
@@ -123,6 +125,16 @@ PREFERENCES = (
         label=_("Half of it is lost after (days)"),
         about=_("1 to 36500, since the date of the document."),
         ranks=True,
+    ),
+    Preference(
+        name=RULES,
+        default=None,
+        validate=lazy("search.settings.rules.validate_rules"),
+        label=_("Search rules"),
+        about=_("Synonyms, stop words, pinned documents, promoted answers and boosts."),
+        section=None,
+        ranks=True,
+        summarise=lazy("search.settings.rules.summarise_rules"),
     ),
     Preference(
         name="pre_rerank_max_per_file",

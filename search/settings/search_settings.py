@@ -1,14 +1,18 @@
 """The workspace settings that a search reads, with their types."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import known_preferences
 from search.retrieval.fusion.post_fusion import Stages
+from search.retrieval.query.rules import NO_RULES, Boost, SearchRules, compile_rules
 from search.retrieval.types import Fusion, SearchQuery
 
+#: The name of the setting that has the search rules.
+RULES: Final = "rules"
 # Combinations of stored values that are kept; most workspaces have the defaults.
 _KNOWN_SETTINGS = 256
 
@@ -34,13 +38,14 @@ class SearchSettings:
         """Return the settings of `workspace`."""
         return _fill(*map(workspace.settings.get, _NAMES))
 
-    def stages(self, query: SearchQuery) -> Stages:
+    def stages(self, query: SearchQuery, boosts: tuple[Boost, ...] = ()) -> Stages:
         """Return the stages that follow the fusion of `query`."""
         return Stages.of(
             query,
             self.pre_rerank_max_per_file,
             recency=self.recency,
             half_life_days=self.recency_half_life_days,
+            boosts=boosts,
         )
 
 
@@ -56,3 +61,28 @@ def _fill(*stored: Any) -> SearchSettings:
         for name, value in zip(_NAMES, stored, strict=True)
     }
     return SearchSettings(**{**values, "fusion": Fusion(values["fusion"])})
+
+
+def rules_of(workspace: Workspace) -> SearchRules:
+    """Return the search rules of `workspace`."""
+    stored = workspace.settings.get(RULES)
+    return NO_RULES if stored is None else _compiled_rules.get(stored)
+
+
+class _CompiledRules:
+    """Compiled rules by their version, which is derived from their content."""
+
+    def __init__(self) -> None:
+        self._by_version: dict[str, SearchRules] = {}
+
+    def get(self, stored: Mapping[str, Any]) -> SearchRules:
+        """Return the rules of a stored setting."""
+        version = stored["version"]
+        if (known := self._by_version.get(version)) is None:
+            if len(self._by_version) >= _KNOWN_SETTINGS:
+                self._by_version.clear()
+            known = self._by_version[version] = compile_rules(stored["entries"])
+        return known
+
+
+_compiled_rules = _CompiledRules()

@@ -11,7 +11,7 @@ from typing import Any
 from kebab.extension import contributions
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import merge_settings, preferences
+from kebab.people.workspace_settings.registry import known_preferences, merge_settings, preference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,9 @@ def proposed_workspace(workspace: Workspace, settings: Mapping[str, Any]) -> Wor
 
 def changed_settings(before: Workspace, after: Workspace) -> frozenset[str]:
     """Return the names of the effective settings that differ between the two."""
-    old, new = preferences(before), preferences(after)
-    return frozenset(name for name in old if old[name] != new[name])
+    return frozenset(
+        name for name in known_preferences() if preference(before, name) != preference(after, name)
+    )
 
 
 def run_guards(

@@ -29,10 +29,12 @@ class Preference:
     about: "str | Promise"
     #: Returns the possible values with their labels, if they are few.
     choices: "Callable[[], Iterable[tuple[str, str | Promise]]] | None" = None
-    #: The settings page that it is on.
-    section: Section = "search"
+    #: The settings page that it is on; None: it has a page of its own, and is not listed with the others.
+    section: Section | None = "search"
     #: Whether it affects ranking from the next query on, so that an evaluation may try other values.
     ranks: bool = False
+    #: Returns what the audit log keeps of a value.
+    summarise: Callable[[Any], Any] = lambda value: value
 
 
 def known_preferences() -> Mapping[str, Preference]:
@@ -61,8 +63,9 @@ def default_of(name: str) -> Any:
 
 
 def preferences(workspace: Workspace) -> dict[str, Any]:
-    """Return the effective value of every setting, by name."""
-    return {name: preference(workspace, name) for name in sorted(known_preferences())}
+    """Return the effective value of every setting that is listed, by name."""
+    listed = (name for name, known in known_preferences().items() if known.section is not None)
+    return {name: preference(workspace, name) for name in sorted(listed)}
 
 
 def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

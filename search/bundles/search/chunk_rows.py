@@ -16,7 +16,7 @@ from search.bundles.rows.documents import author_and_date
 from search.engine.readback import VisibleChunk
 from search.mirror.query.filters import Clause, filter_clause
 from search.mirror.query.view import MirrorView
-from search.retrieval.fusion.post_fusion import SortKeys
+from search.retrieval.fusion.reorder import PinnedDocument, SortKeys
 
 _VISIBLE = (
     "SELECT c.chunk_id, c.doc FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
@@ -72,7 +72,21 @@ class BundleRows:
     def read_sort_keys(self, view: MirrorView, chunk_ids: Sequence[str]) -> dict[str, SortKeys]:
         """Return title and date of the documents of the chunks that pass the filters."""
         found = self.read_hits(view, list(self.read_documents(view, chunk_ids)))
-        return {id_: SortKeys(chunk.title, chunk.dated_at) for id_, chunk in found.items()}
+        return {
+            id_: SortKeys(chunk.title, chunk.dated_at, chunk.source_key, chunk.path, chunk.trust_level)
+            for id_, chunk in found.items()
+        }
+
+    def read_first_chunks(self, view: MirrorView, doc_ids: Sequence[str]) -> dict[str, PinnedDocument]:
+        """Return those of the documents that pass the filters, with their first chunks, by id."""
+        found = {}
+        for doc_id in doc_ids:
+            if self._connection.execute(_DOCUMENT, (doc_id,)).fetchone() is None:
+                continue
+            _, chunks = self._document(doc_id)
+            for chunk_id, document in self.read_documents(view, list(chunks)[:1]).items():
+                found[doc_id] = PinnedDocument(document, chunk_id)
+        return found
 
     def read_metadata(self, doc_id: str) -> Mapping[str, Any]:
         """Return the metadata of a document."""

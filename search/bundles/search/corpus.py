@@ -10,6 +10,7 @@ from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import BundleReader, Row
 from search.models import SpaceState
 from search.retrieval.query.filters import SearchFilters
+from search.settings.search_settings import rules_of
 from search.vectors.spaces import LiveSpace
 
 
@@ -76,4 +77,5 @@ class BundleCorpus:
             sources=listed if filters.source else None,
             readable=None,
             version_tags=filters.version or (("",) if is_tagged else ()),
+            rules=rules_of(self.workspace),
         )

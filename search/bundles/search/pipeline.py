@@ -25,12 +25,12 @@ from search.bundles.search.index import BundleIndex
 from search.bundles.search.vectors import BundleVectors
 from search.engine.readback import VisibleChunk
 from search.engine.run import run_search
-from search.engine.search import apply_operators, build_result, milliseconds_since
+from search.engine.search import apply_operators, apply_pins, build_result, milliseconds_since
 from search.engine.why_not import SearchOutcome
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.fusion.copies import CopyKeys
-from search.retrieval.fusion.post_fusion import SortKeys
+from search.retrieval.fusion.reorder import PinnedDocument, SortKeys
 from search.retrieval.types import SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 from search.vectors.nearest import Nearest, QueryPoint
@@ -66,16 +66,16 @@ class SearchableBundle:
         path = self._reader.path
         try:
             with translate_damage(path):
-                stages = SearchSettings.of(self.workspace).stages(query)
                 scope = self._corpus.scope(query.filters)
                 scope, query = apply_operators(self.workspace, scope, query)
                 mirror = MirrorSource(self._index, self._index.pool, scope, limit_s=_LEG_LIMIT_S)
                 rows = _FilteredRows(self.workspace, self._reader.connection, mirror, self._rows)
-                run = run_search(rows, query, stages)
+                stages = SearchSettings.of(self.workspace).stages(query, scope.rules.boosts)
+                run = run_search(rows, query, apply_pins(rows, query, stages))
         # Code that reads a mirror trusts its content; forged rows may cause arbitrary errors in it.
         except (ValueError, LookupError, TypeError, ArithmeticError, apsw.Error) as error:
             raise BundleRefused(f"{path} is refused: its rows can't be searched ({error}).") from error
-        result = build_result(query, run, head_seq=scope.head_seq, degraded=run.ranked.degraded)
+        result = build_result(query, run, scope=scope, degraded=run.ranked.degraded)
         return replace(result, took_ms=milliseconds_since(started))
 
 
@@ -137,6 +137,11 @@ class _FilteredRows:
         """Return title and date of the documents of the chunks that pass the filters, by chunk id."""
         with self._mirror.open_for_leg() as view:
             return self._rows.read_sort_keys(view, chunk_ids)
+
+    def read_first_chunks(self, doc_ids: Sequence[str]) -> Mapping[str, PinnedDocument]:
+        """Return those of the documents that pass the filters, with their first chunks, by id."""
+        with self._mirror.open_for_leg() as view:
+            return self._rows.read_first_chunks(view, doc_ids)
 
     def read_metadata(self, doc_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """Return the metadata of documents, by id."""

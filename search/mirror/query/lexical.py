@@ -39,6 +39,7 @@ from search.retrieval.query.parser import (
     parse_query,
     raw_units,
 )
+from search.retrieval.query.rules import NO_RULES, SearchRules
 from search.retrieval.text.unicode_scripts import is_unspaced
 from search.retrieval.types import LexicalTotal
 
@@ -215,7 +216,11 @@ class LexicalLeg:
             return Vocabulary(self._view).most_common_terms(word, (), _COMPLETIONS)
 
         return compile_match(
-            self._text, frequencies, self._view.analysis, complete=complete if self._is_unfinished else None
+            self._text,
+            frequencies,
+            self._view.analysis,
+            complete=complete if self._is_unfinished else None,
+            rules=self._view.scope.rules,
         )
 
     def score(self, ids: np.ndarray, found: LexicalResult) -> np.ndarray:
@@ -381,7 +386,12 @@ def _fetch_rows_and_scores(
 
 
 def compile_match(
-    text: str, frequencies: Frequencies, analysis: Analysis = STEMMED, *, complete: Complete | None = None
+    text: str,
+    frequencies: Frequencies,
+    analysis: Analysis = STEMMED,
+    *,
+    complete: Complete | None = None,
+    rules: SearchRules = NO_RULES,
 ) -> Match | None:
     """Compile `text` to match expressions; None when it has no terms. Raises InvalidQuery.
 
@@ -392,7 +402,7 @@ def compile_match(
         check_size(parsed.raw)
         check_prefixes(parsed.raw)
         return Match(every=parsed.raw, some="", is_raw=True, marked_units=raw_units(parsed.raw, analysis))
-    plain = build_plain_match(parsed.terms, analysis, frequencies)
+    plain = build_plain_match(parsed.terms, analysis, frequencies, rules)
     if plain is None:
         return None
     if complete is not None and not text[-1:].isspace():

@@ -1,4 +1,4 @@
-"""Optional stages after fusion: age, grouping by document, per-file cap, rerank, cutoff, another order."""
+"""Optional stages after fusion: age, boosts, grouping, per-file cap, rerank, cutoff, another order, pins."""
 
 import time
 from collections import Counter
@@ -13,8 +13,17 @@ from typing import TypeVar
 import numpy as np
 
 from search.retrieval.fusion.ranking import RankedEntry
+from search.retrieval.fusion.reorder import (
+    PinnedDocument,
+    SortKeys,
+    apply_boosts,
+    lift_pinned,
+    lower_old,
+    sort_entries,
+)
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
 from search.retrieval.fusion.scores import bm25_magnitudes
+from search.retrieval.query.rules import Boost
 from search.retrieval.types import MAX_K as LONGEST
 from search.retrieval.types import Group, Mode, RerankOutcome, SearchQuery, Sort
 
@@ -37,46 +46,6 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
         if counts[file_of(candidate)] <= cap:
             kept.append(candidate)
     return kept
-
-
-@dataclass(frozen=True, slots=True)
-class SortKeys:
-    """Title and date of a hit's document, to order a list by."""
-
-    title: str
-    dated_at: datetime
-
-
-def lower_old(
-    candidates: Sequence[RankedEntry],
-    keys: Mapping[str, SortKeys],
-    *,
-    now: datetime,
-    share: float,
-    half_life: timedelta,
-) -> list[RankedEntry]:
-    """Return the candidates with scores lowered by age, in their new order; related ones stay last.
-
-    Age takes up to `share` of a score: half of that at `half_life`, and nothing from what is dated in the
-    future.
-    """
-    lowered = []
-    for candidate in candidates:
-        age = max(timedelta(), now - keys[candidate.chunk_id].dated_at) / half_life
-        score = candidate.score * (1 - share * (1 - 0.5**age))
-        retrieval = replace(candidate.retrieval, fusion_score=score)
-        lowered.append(replace(candidate, score=score, retrieval=retrieval))
-    return sorted(lowered, key=lambda candidate: (candidate.retrieval.related, -candidate.score))
-
-
-def sort_entries(
-    entries: Sequence[RankedEntry], keys: Mapping[str, SortKeys], order: Sort
-) -> list[RankedEntry]:
-    """Return the entries that are not only related, the newest first or by title; equal ones as ranked."""
-    found = [entry for entry in entries if not entry.retrieval.related]
-    if order is Sort.TITLE:
-        return sorted(found, key=lambda entry: keys[entry.chunk_id].title.casefold())
-    return sorted(found, key=lambda entry: keys[entry.chunk_id].dated_at, reverse=True)
 
 
 #: The shares of a document's best candidates in its score.
@@ -153,6 +122,7 @@ def plain_cutoff(n_hits: int) -> int:
 class Stages:
     """The stages that follow the fusion of a query."""
 
+    mode: Mode = Mode.HYBRID
     #: Whether the list is one of documents.
     are_documents: bool = False
     #: Maximum number of candidates of one document; 0 or less: unlimited.
@@ -163,6 +133,9 @@ class Stages:
     recency: float = 0.0
     half_life: timedelta = timedelta(days=DEFAULT_HALF_LIFE_DAYS)
     sort: Sort = Sort.RELEVANCE
+    boosts: tuple[Boost, ...] = ()
+    #: In their order; none in a list that is sorted otherwise.
+    pinned: tuple[PinnedDocument, ...] = ()
 
     @classmethod
     def of(
@@ -172,6 +145,7 @@ class Stages:
         *,
         recency: float = 0.0,
         half_life_days: int = DEFAULT_HALF_LIFE_DAYS,
+        boosts: tuple[Boost, ...] = (),
     ) -> "Stages":
         """Return the stages that `query` requests; a rerank or cutoff implies a cap.
 
@@ -180,6 +154,7 @@ class Stages:
         implied = pre_rerank_max_per_file if query.rerank or query.cutoff else 0
         cap = implied if query.per_file_cap is None else query.per_file_cap
         return cls(
+            mode=query.mode,
             are_documents=query.group is Group.DOCUMENT,
             per_file_cap=cap,
             rerank=query.rerank,
@@ -187,18 +162,19 @@ class Stages:
             recency=recency if query.recency is None else query.recency,
             half_life=timedelta(days=half_life_days),
             sort=query.sort,
+            boosts=boosts,
         )
 
     @property
     def are_any(self) -> bool:
         """Return whether any stage may change the fused list."""
         needed = self.need_sort_keys or self.are_documents or self.rerank or self.cutoff
-        return needed or self.per_file_cap > 0
+        return needed or self.per_file_cap > 0 or bool(self.pinned)
 
     @property
     def need_sort_keys(self) -> bool:
-        """Return whether a stage reads titles or dates."""
-        return self.recency > 0 or self.sort is not Sort.RELEVANCE
+        """Return whether a stage reads `SortKeys`."""
+        return self.recency > 0 or self.sort is not Sort.RELEVANCE or bool(self.boosts)
 
     def window(self, k: int) -> int:
         """Return the number of fused candidates considered for `k` hits.
@@ -213,7 +189,7 @@ class Stages:
             return TOP_M
         if self.are_documents:
             return max(_PER_DOCUMENT * k, _LEAST_GROUPED)
-        if self.recency > 0:
+        if self.recency > 0 or self.boosts:
             return max(k, _LEAST_GROUPED)
         return max(k, TOP_M) if self.are_any else k
 
@@ -230,7 +206,7 @@ class PostFusionResult:
     over_cap: tuple[str, ...]
     #: Chunk ids, in the order of the list that was cut.
     below_cutoff: tuple[str, ...]
-    #: By stage: `recency`, `group`, `cap`, `rerank`, `cutoff`, `sort`; a stage that did not run is not in it.
+    #: By stage that ran: `recency`, `boost`, `group`, `cap`, `rerank`, `cutoff`, `sort`, `pin`.
     timings_ms: Mapping[str, float]
     #: Whether all candidates were still there when the stages read them.
     is_whole: bool = True
@@ -260,6 +236,9 @@ def apply_stages(
             entries = lower_old(
                 entries, sort_keys, now=today, share=stages.recency, half_life=stages.half_life
             )
+    if stages.boosts:
+        with _measure("boost", timings, clock):
+            entries = apply_boosts(entries, sort_keys, stages.boosts)
     if stages.are_documents:
         with _measure("group", timings, clock):
             entries = group_by_document(entries, document_of)
@@ -284,6 +263,9 @@ def apply_stages(
     if stages.sort is not Sort.RELEVANCE:
         with _measure("sort", timings, clock):
             shown = sort_entries(shown, sort_keys, stages.sort)
+    if stages.pinned:
+        with _measure("pin", timings, clock):
+            shown = lift_pinned(shown, stages.pinned, document_of, stages.mode)
     return PostFusionResult(
         entries=_renumber(shown),
         rerank=outcome,

@@ -190,7 +190,7 @@ def detail_values(values: dict[str, float]) -> dict[str, Any]:
     for name, value in values.items():
         if name == "tier":
             detail[name] = TIERS[int(value)]
-        elif name == "related":
+        elif name in ("related", "pinned"):
             detail[name] = bool(value)
         elif name.endswith("_rank"):
             detail[name] = value or None

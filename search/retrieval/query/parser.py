@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import Any, Protocol
 
 from search.retrieval.errors import InvalidQuery, preview
+from search.retrieval.query.rules import NO_RULES, SearchRules
 from search.retrieval.query.stopwords import content_terms, language_of
 from search.retrieval.text.unicode_scripts import fold, has_token, is_unspaced, words_of
 
@@ -102,11 +103,13 @@ class MatchUnit:
     is_prefix: bool = False
     #: The unit of the phrase written as one word.
     joined: "MatchUnit | None" = None
+    #: The unit itself and its synonyms, if one of them is a phrase.
+    synonyms: "tuple[MatchUnit, ...]" = ()
 
     @property
     def is_word(self) -> bool:
         """Return whether it is one index term with its alternatives: no phrase and no prefix."""
-        return len(self.positions) == 1 and not self.is_prefix
+        return len(self.positions) == 1 and not self.is_prefix and not self.synonyms
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -149,7 +152,8 @@ class PlainMatch:
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:
         """Return the units to highlight in a snippet: the phrases as a whole, then the pieces."""
-        phrases = [unit for unit in self.every if not unit.is_word][:MAX_RAW_TOKENS]
+        several = (unit.synonyms or (unit,) for unit in self.every if not unit.is_word)
+        phrases = list(islice(chain.from_iterable(several), MAX_RAW_TOKENS))
         joined = [unit.joined for unit in phrases if unit.joined is not None]
         return tuple(dict.fromkeys((*phrases, *joined, *self.marked)))
 
@@ -220,21 +224,23 @@ def check_prefixes(raw: str) -> None:
 
 
 def build_plain_match(
-    terms: Sequence[str], analysis: Analysis, frequencies: Frequencies
+    terms: Sequence[str], analysis: Analysis, frequencies: Frequencies, rules: SearchRules = NO_RULES
 ) -> PlainMatch | None:
     """Compile the terms of a plain query; return None if none of them has an index term.
 
     `frequencies` is called only for more than 32 terms. If terms and pieces together have more than 256
-    distinct index terms, the pieces are used for both.
+    distinct index terms, the pieces are used for both. A term matches its synonyms, too.
     """
-    wanted = _searchable_terms(terms)
+    wanted = rules.without_stop_words(_searchable_terms(terms))
     if not wanted:
         return None
     language = language_of(chain.from_iterable(map(words_of, wanted)))
     frequencies = _keep_counts(frequencies)
-    every = cap_units(build_units(wanted, analysis, language), analysis, frequencies)
-    pieces = _content_pieces([unit.term for unit in every], analysis, language)
-    some = cap_units(build_units(pieces, analysis, language), analysis, frequencies)
+    synonyms = _build_synonyms(wanted, analysis, language, rules)
+    every = cap_units(_every_unit(wanted, synonyms, analysis, language), analysis, frequencies)
+    some = cap_units(
+        _some_units([unit.term for unit in every], synonyms, analysis, language), analysis, frequencies
+    )
     is_searchable = len(_all_tokens((*every, *some))) <= MAX_TOKENS
     return PlainMatch(
         every=every if is_searchable else some,
@@ -283,22 +289,91 @@ def content_units(terms: Sequence[str], analysis: Analysis) -> tuple[MatchUnit, 
     return _build_match(terms, analysis).some
 
 
-def marked_units(text: str, analysis: Analysis) -> tuple[tuple[MatchUnit, ...], str | None]:
+def marked_units(
+    text: str, analysis: Analysis, rules: SearchRules = NO_RULES
+) -> tuple[tuple[MatchUnit, ...], str | None]:
     """Return the units of a query that snippets mark, and the language that they are stemmed in."""
     parsed = parse_query(text)
     if parsed.raw is not None:
         return raw_units(parsed.raw, analysis), None
-    match = _build_match(parsed.terms, analysis)
+    match = _build_match(parsed.terms, analysis, rules)
     return match.marked_units, match.language
 
 
-def _build_match(terms: Sequence[str], analysis: Analysis) -> PlainMatch:
+def _build_match(terms: Sequence[str], analysis: Analysis, rules: SearchRules = NO_RULES) -> PlainMatch:
     """Return all units of a plain query, more than may be searched for a long one."""
-    wanted = _searchable_terms(terms)
+    wanted = rules.without_stop_words(_searchable_terms(terms))
     language = language_of(chain.from_iterable(map(words_of, wanted)))
-    every = build_units(wanted, analysis, language)
-    some = build_units(_content_pieces(wanted, analysis, language), analysis, language)
+    synonyms = _build_synonyms(wanted, analysis, language, rules)
+    every = _every_unit(wanted, synonyms, analysis, language)
+    some = _some_units(wanted, synonyms, analysis, language)
     return PlainMatch(every=every, some=some, marked=some, repeated={}, language=language)
+
+
+@dataclass(frozen=True, slots=True)
+class _Synonyms:
+    """Terms of a query, from `start` to `stop`, with the unit of all ways to say them."""
+
+    start: int
+    stop: int
+    unit: MatchUnit
+
+
+def _build_synonyms(
+    terms: Sequence[str], analysis: Analysis, language: str | None, rules: SearchRules
+) -> list[_Synonyms]:
+    if not rules.synonyms:
+        return []
+    words = [tuple(words_of(term)) for term in terms]
+    return [
+        _Synonyms(start, stop, _build_synonym_unit(terms[start:stop], others, analysis, language))
+        for start, stop, others in rules.alternatives(words)
+    ]
+
+
+def _build_synonym_unit(
+    terms: Sequence[str], others: Iterable[str], analysis: Analysis, language: str | None
+) -> MatchUnit:
+    own = [_build_unit(term, analysis, language) for term in terms]
+    synonyms = [_build_unit(other, analysis, language) for other in others]
+    text = " ".join(terms)
+    if len(own) == 1 and all(unit.is_word for unit in (*own, *synonyms)):
+        words = tuple(dict.fromkeys(word for unit in (*own, *synonyms) for word in unit.positions[0]))
+        return MatchUnit(term=text, expression=analysis.encode_phrase([words]), positions=(words,))
+    either = (f"({compile_all(own)})", *(unit.expression for unit in synonyms))
+    return MatchUnit(
+        term=text,
+        expression=f"({' OR '.join(either)})",
+        positions=tuple(chain.from_iterable(unit.positions for unit in own)),
+        synonyms=(*own, *synonyms),
+    )
+
+
+def _every_unit(
+    terms: Sequence[str], synonyms: Sequence[_Synonyms], analysis: Analysis, language: str | None
+) -> tuple[MatchUnit, ...]:
+    """Return the units of the terms; one for terms that have synonyms."""
+    if not synonyms:
+        return build_units(terms, analysis, language)
+    units: dict[MatchUnit, None] = {}
+    end = 0
+    for each in synonyms:
+        units |= dict.fromkeys(build_units(terms[end : each.start], analysis, language))
+        units[each.unit] = None
+        end = each.stop
+    return (*dict.fromkeys((*units, *build_units(terms[end:], analysis, language))),)
+
+
+def _some_units(
+    terms: Sequence[str], synonyms: Sequence[_Synonyms], analysis: Analysis, language: str | None
+) -> tuple[MatchUnit, ...]:
+    """Return the units of the pieces of the terms; a piece that has synonyms is one unit with them."""
+    units = build_units(_content_pieces(terms, analysis, language), analysis, language)
+    if not synonyms:
+        return units
+    by_term = {each.unit.term: each.unit for each in synonyms}
+    replaced = (by_term.pop(unit.term, unit) for unit in units)
+    return (*dict.fromkeys((*replaced, *by_term.values())),)
 
 
 def raw_units(raw: str, analysis: Analysis) -> tuple[MatchUnit, ...]:

@@ -1,0 +1,111 @@
+"""Other orders of a list: by age, boosts, date or title, and with pinned documents first."""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+
+from search.retrieval.fusion.ranking import RankedEntry
+from search.retrieval.query.rules import Boost
+from search.retrieval.types import Mode, RetrievalDetail, Sort
+
+
+@dataclass(frozen=True, slots=True)
+class SortKeys:
+    """What a hit's document is ordered or boosted by."""
+
+    title: str
+    dated_at: datetime
+    source: str
+    path: str
+    trust: str
+
+    def boosts(self, boosts: Iterable[Boost]) -> float:
+        """Return the product of the factors that apply to the document."""
+        type_ = PurePosixPath(self.path).suffix[1:].lower()
+        values = {"source": self.source, "type": type_, "trust": self.trust}
+        return math.prod(boost.factor for boost in boosts if values[boost.field] == boost.value)
+
+
+def apply_boosts(
+    candidates: Sequence[RankedEntry], keys: Mapping[str, SortKeys], boosts: Sequence[Boost]
+) -> list[RankedEntry]:
+    """Return the candidates with boosted scores, in their new order; related ones stay last.
+
+    The scores are divided by the largest factor of any, if above 1, so that they stay below 1.
+    """
+    factors = [keys[candidate.chunk_id].boosts(boosts) for candidate in candidates]
+    most = max(1.0, *factors) if factors else 1.0
+    boosted = [
+        _with_score(candidate, candidate.score * factor / most)
+        for candidate, factor in zip(candidates, factors, strict=True)
+    ]
+    return sorted(boosted, key=lambda candidate: (candidate.retrieval.related, -candidate.score))
+
+
+def _with_score(candidate: RankedEntry, score: float) -> RankedEntry:
+    return replace(candidate, score=score, retrieval=replace(candidate.retrieval, fusion_score=score))
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedDocument:
+    """A document that the team has pinned for a query: its key, and its first chunk."""
+
+    document: Hashable
+    chunk_id: str
+
+
+def lift_pinned(
+    entries: Sequence[RankedEntry],
+    pinned: Sequence[PinnedDocument],
+    document_of: Mapping[str, Hashable],
+    mode: Mode,
+) -> list[RankedEntry]:
+    """Return the list that begins with the pinned documents, in their order.
+
+    Each is shown by its best candidate, or else by its first chunk, with the best score of the list.
+    """
+    best = max((entry.score for entry in entries), default=1.0)
+    first: list[RankedEntry] = []
+    rest = list(entries)
+    for pin in pinned:
+        found = next((entry for entry in rest if document_of.get(entry.chunk_id) == pin.document), None)
+        if found is None:
+            detail = RetrievalDetail(method=mode, fusion_score=best, pinned=True)
+            first.append(RankedEntry(rank=1, chunk_id=pin.chunk_id, score=best, retrieval=detail))
+        else:
+            rest.remove(found)
+            detail = replace(found.retrieval, fusion_score=best, related=False, pinned=True)
+            first.append(replace(found, score=best, retrieval=detail))
+    return [*first, *rest]
+
+
+def lower_old(
+    candidates: Sequence[RankedEntry],
+    keys: Mapping[str, SortKeys],
+    *,
+    now: datetime,
+    share: float,
+    half_life: timedelta,
+) -> list[RankedEntry]:
+    """Return the candidates with scores lowered by age, in their new order; related ones stay last.
+
+    Age takes up to `share` of a score: half of that at `half_life`, and nothing from what is dated in the
+    future.
+    """
+    lowered = []
+    for candidate in candidates:
+        age = max(timedelta(), now - keys[candidate.chunk_id].dated_at) / half_life
+        lowered.append(_with_score(candidate, candidate.score * (1 - share * (1 - 0.5**age))))
+    return sorted(lowered, key=lambda candidate: (candidate.retrieval.related, -candidate.score))
+
+
+def sort_entries(
+    entries: Sequence[RankedEntry], keys: Mapping[str, SortKeys], order: Sort
+) -> list[RankedEntry]:
+    """Return the entries that are not only related, the newest first or by title; equal ones as ranked."""
+    found = [entry for entry in entries if not entry.retrieval.related]
+    if order is Sort.TITLE:
+        return sorted(found, key=lambda entry: keys[entry.chunk_id].title.casefold())
+    return sorted(found, key=lambda entry: keys[entry.chunk_id].dated_at, reverse=True)
