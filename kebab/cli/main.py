@@ -113,6 +113,8 @@ def client_module(name: str) -> ModuleType | None:
             return import_module("kebab.cli.client.quarantine")
         case "reembed":
             return import_module("kebab.cli.client.reembed")
+        case "rules":
+            return import_module("kebab.cli.client.rules")
         case "search":
             return import_module("kebab.cli.client.search")
         case "source":

@@ -21,6 +21,7 @@ from search.api.evaluation.topics import (
 )
 from search.api.inspection import DocumentInspectionView
 from search.api.libraries import LibrarySearchView, SnippetSearchView
+from search.api.rules import OneRuleView, RulesView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
 from search.api.several import SeveralSearchView
@@ -41,6 +42,8 @@ urlpatterns = [
     below_workspace("/search", SearchView.as_view(), "api-search"),
     below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),
     below_workspace("/suggest", SuggestView.as_view(), "api-suggest"),
+    below_workspace("/rules", RulesView.as_view(), "api-rules"),
+    below_workspace("/rules/<hex32:rule_id>", OneRuleView.as_view(), "api-rule"),
     below_workspace("/analytics", AnalyticsView.as_view(), "api-analytics"),
     below_workspace("/libs/search", LibrarySearchView.as_view(), "api-library-search"),
     below_workspace("/libs/snippets", SnippetSearchView.as_view(), "api-snippet-search"),

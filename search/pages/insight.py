@@ -17,6 +17,7 @@ from search.pages.index_status import mirror_status, space_statuses
 from search.pages.search.form import MODES
 from search.query_log.statistics import DEFAULT_DAYS, Analytics, Counts, compute_analytics
 from search.query_log.storage import REVIEW
+from search.settings.rules import MANAGE
 
 _DAYS = (7, 30, 90)
 _DOORS: Final = {
@@ -47,6 +48,7 @@ class InsightPage(WorkspacePage):
             "share": _percent(found.total.share_without_hits),
             "modes": [(MODES.get(mode, mode), counts) for mode, counts in found.modes],
             "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
+            "may_rule": MANAGE.allows(self.access),
             "plots": _plots(period),
             "mirror": mirror_status(workspace),
             "spaces": space_statuses(workspace),

@@ -11,6 +11,7 @@ from search.pages.document.views import DocumentChunksPage, DocumentPage, Docume
 from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
+from search.pages.rules import RuleDeletion, RulesPage, RuleSwitch
 from search.pages.search.answer import QuotedAnswer
 from search.pages.search.more import MoreHits, Vote
 from search.pages.search.views import CountedFilters, SearchPage
@@ -27,6 +28,9 @@ urlpatterns = [
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/bookmarks", BookmarksPage.as_view(), name="bookmarks"),
     path("w/<str:slug>/bookmarks/<hex32:doc_id>", BookmarkAction.as_view(), name="bookmark"),
+    path("w/<str:slug>/settings/rules", RulesPage.as_view(), name="rules"),
+    path("w/<str:slug>/settings/rules/<hex32:rule_id>/switch", RuleSwitch.as_view(), name="rule-switch"),
+    path("w/<str:slug>/settings/rules/<hex32:rule_id>/delete", RuleDeletion.as_view(), name="rule-deletion"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),
     path("w/<str:slug>/search/vote", Vote.as_view(), name="search-vote"),

@@ -14,17 +14,20 @@ from rest_framework.exceptions import ValidationError
 
 from kebab.http.api.errors import Conflict, InvalidRequest, NotFound
 from kebab.http.api.fields import HexIdField, ShortListField
+from kebab.http.api.permissions import Need
 from kebab.http.api.problems import problem_of
 from kebab.http.api.querysets import first_or_not_found
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspaces import change_workspace
 from search.models.document import Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.retrieval.text.unicode_scripts import words_of
 from search.settings.search_settings import RULES
 
+#: What reading and changing rules needs.
+MANAGE: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
 MAX_RULES: Final = 1_000
 _MAX_PHRASES = 50
 _MAX_PHRASE_CHARS = 200
@@ -62,9 +65,7 @@ class _PhrasesField(ShortListField):
     """Words or phrases."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(
-            child=_PhraseField(), max_length=_MAX_PHRASES, allow_empty=False, required=False, **options
-        )
+        super().__init__(child=_PhraseField(), max_length=_MAX_PHRASES, required=False, **options)
 
 
 class RuleSerializer(StrictSerializer):
@@ -77,7 +78,8 @@ class RuleSerializer(StrictSerializer):
     created_by = serializers.CharField(max_length=320, required=False, help_text="Set by the server.")
     created_at = serializers.CharField(max_length=40, required=False, help_text="Set by the server.")
     words = _PhrasesField(
-        help_text="Of `synonyms`: words or phrases that mean the same; of `stop_words`: words to ignore."
+        allow_empty=False,
+        help_text="Of `synonyms`: words or phrases that mean the same; of `stop_words`: words to ignore.",
     )
     means = _PhrasesField(
         help_text="Of `synonyms`: what `words` also finds, but not the other way round; absent: both ways."
@@ -198,14 +200,15 @@ def add_rule(access: Access, rule: Rule, *, force: bool) -> Rule:
     return added
 
 
-def change_rule(access: Access, rule_id: str, changes: Rule, *, force: bool) -> None:
-    """Change fields of a rule. Raises NotFound, and what `replace_rules` raises."""
+def change_rule(access: Access, rule_id: str, changes: Rule, *, force: bool) -> Rule:
+    """Change fields of a rule, and return it. Raises NotFound, and what `replace_rules` raises."""
 
     def change(present: list[Rule]) -> list[Rule]:
         _find(present, rule_id)
         return [{**rule, **changes} if rule["id"] == rule_id else rule for rule in present]
 
-    _change_rules(access, change, force=force)
+    changed = _change_rules(access, change, force=force)
+    return _find(list_rules(changed)[1], rule_id)
 
 
 def delete_rule(access: Access, rule_id: str, *, force: bool) -> None:

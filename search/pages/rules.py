@@ -1,0 +1,188 @@
+"""Pages of the search rules: a list of each kind, with the form that adds one."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kebab.http.api.errors import InvalidRequest, Problem
+from kebab.http.api.permissions import Need
+from kebab.people.models import Workspace
+from kebab.people.pages.form_page import FormPage, PeopleAction, add_problem_to_form
+from search.access.querysets import visible_documents
+from search.models import Source, Trust
+from search.pages.rule_forms import FORMS
+from search.retrieval.query.rules import QueryMatch, RuleKind
+from search.settings.rules import MANAGE, Rule, add_rule, change_rule, delete_rule, list_rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """The texts of a kind of rule."""
+
+    name: "str | Promise"
+    about: "str | Promise"
+    #: The button of its form.
+    add: "str | Promise"
+
+
+KINDS: Final[Mapping[RuleKind, _Kind]] = {
+    RuleKind.SYNONYMS: _Kind(
+        name=gettext_lazy("Synonyms"),
+        about=gettext_lazy("Words that mean the same here, such as an abbreviation and its long form."),
+        add=gettext_lazy("Add synonyms"),
+    ),
+    RuleKind.PIN: _Kind(
+        name=gettext_lazy("Pinned results"),
+        about=gettext_lazy("Documents that come first for a search."),
+        add=gettext_lazy("Pin a result"),
+    ),
+    RuleKind.ANSWER: _Kind(
+        name=gettext_lazy("Promoted answers"),
+        about=gettext_lazy("Short answers that are shown above the results of a search."),
+        add=gettext_lazy("Add an answer"),
+    ),
+    RuleKind.STOP_WORDS: _Kind(
+        name=gettext_lazy("Stop words"),
+        about=gettext_lazy("Words to ignore beside others, such as the name of your company."),
+        add=gettext_lazy("Add stop words"),
+    ),
+    RuleKind.BOOST: _Kind(
+        name=gettext_lazy("Boosts"),
+        about=gettext_lazy("Sources, file types and trust levels that rank higher or lower."),
+        add=gettext_lazy("Add a boost"),
+    ),
+}
+
+
+class RulesPage(FormPage):
+    """The rules of one kind, and the form that adds one."""
+
+    need: ClassVar[Need] = MANAGE
+    tab: ClassVar[str] = "settings"
+
+    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Add a rule. Raises InvalidRequest, Conflict, and the quality gate's errors."""
+        kind = _kind_of(request)
+        self.form = form = FORMS[kind](request.POST)
+        if not form.is_valid():
+            return self.render_invalid(request, form)
+        add_rule(self.access, {"kind": kind.value, **form.rule()}, force="force" in request.POST)
+        messages.success(request, _("Rule added"))
+        return redirect(rules_address(workspace, kind))
+
+    def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
+        """Render the rules of a kind; an address with a query opens the form with it."""
+        workspace, kind = self.access.workspace, _kind_of(request)
+        asked = request.GET.get("query", "")
+        if form is None:
+            given = {"queries": asked, "words": asked, "documents": request.GET.get("document", "")}
+            form = FORMS[kind](initial={name: value for name, value in given.items() if value})
+        rules = list_rules(workspace)[1]
+        kinds = [rule["kind"] for rule in rules]
+        context |= {
+            "form": form,
+            "is_open": bool(asked) or form.is_bound,
+            "kind": kind.value,
+            "texts": KINDS[kind],
+            "counts": [(each, texts.name, kinds.count(each)) for each, texts in KINDS.items()],
+            "rules": [_present(rule) for rule in self._with_titles(rules, kind)],
+            "boosted": self._boosted() if kind is RuleKind.BOOST else (),
+            "section": "rules",
+        }
+        return self.render(request, "search/rules.html", **context)
+
+    def add_problem(self, form: Any, problem: Problem) -> None:
+        """Add the problem; that of the quality gate with a box to add the rule all the same."""
+        form.may_force = problem.code.startswith("quality_gate")
+        if form.may_force:
+            form.add_error(None, problem.detail)
+        else:
+            add_problem_to_form(form, problem)
+
+    def _with_titles(self, rules: list[Rule], kind: RuleKind) -> list[Rule]:
+        """Return the rules of a kind; pinned documents with their titles."""
+        found = [rule for rule in rules if rule["kind"] == kind]
+        ids = [uuid.UUID(hex=id_) for rule in found for id_ in rule.get("documents", ())]
+        if not ids:
+            return found
+        visible = visible_documents(self.access.workspace, self.access.reader).filter(doc_id__in=ids)
+        rows = visible.values_list("doc_id", "title", "path")
+        titles = {doc_id.hex: title or path for doc_id, title, path in rows}
+        return [
+            {**rule, "titles": [(uuid.UUID(hex=doc_id), titles.get(doc_id)) for doc_id in rule["documents"]]}
+            for rule in found
+        ]
+
+    def _boosted(self) -> list[str]:
+        sources = Source.objects.in_workspace(self.access.workspace).order_by("key")
+        return [*sources.values_list("key", flat=True)[:200], *Trust.values]
+
+
+class RuleSwitch(PeopleAction):
+    """Switches a rule on, or off with `on=no`."""
+
+    need: ClassVar[Need] = MANAGE
+    tab: ClassVar[str] = "rules"
+
+    def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:
+        """Switch the rule. Raises NotFound, and the quality gate's errors."""
+        is_active = request.GET.get("on") != "no"
+        rule = change_rule(self.access, rule_id.hex, {"is_active": is_active}, force=False)
+        messages.success(request, _("Rule switched on") if is_active else _("Rule switched off"))
+        return redirect(rules_address(workspace, RuleKind(rule["kind"])))
+
+
+class RuleDeletion(PeopleAction):
+    """Deletes a rule."""
+
+    need: ClassVar[Need] = MANAGE
+    tab: ClassVar[str] = "rules"
+
+    def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:
+        """Delete the rule. Raises NotFound, and the quality gate's errors."""
+        kind = next((rule["kind"] for rule in list_rules(workspace)[1] if rule["id"] == rule_id.hex), None)
+        delete_rule(self.access, rule_id.hex, force=False)
+        messages.success(request, _("Rule deleted"))
+        return redirect(rules_address(workspace, RuleKind(kind)))
+
+
+def rules_address(workspace: Workspace, kind: RuleKind) -> str:
+    """Return the address of the page with the rules of a kind."""
+    return f"{reverse('rules', args=[workspace.slug])}?kind={kind.value}"
+
+
+def _kind_of(request: HttpRequest) -> RuleKind:
+    given = request.GET.get("kind", RuleKind.SYNONYMS.value)
+    try:
+        return RuleKind(given)
+    except ValueError as error:
+        raise InvalidRequest(f"kind: choose one of {', '.join(RuleKind)}.") from error
+
+
+def _present(rule: Rule) -> dict[str, Any]:
+    """Return a rule as the page shows it: what it is for, and what it does."""
+    id_ = uuid.UUID(hex=rule["id"])
+    shown: dict[str, Any] = {"rule": rule, "id": id_, "titles": rule.get("titles", ())}
+    match RuleKind(rule["kind"]):
+        case RuleKind.BOOST:
+            shown |= {"what": rule["value"], "effect": f"× {rule['factor']:g}"}
+        case RuleKind.SYNONYMS:
+            sign = " → " if rule["means"] else " = "
+            words = " = ".join(rule["words"]) if not rule["means"] else ", ".join(rule["words"])
+            shown |= {"what": sign.join(filter(None, [words, ", ".join(rule["means"])]))}
+        case RuleKind.STOP_WORDS:
+            shown |= {"what": ", ".join(rule["words"])}
+        case _:
+            shown |= {"what": ", ".join(rule["queries"]), "effect": rule.get("title", "")}
+            shown["contains"] = rule["match"] == QueryMatch.CONTAINS
+    return shown
