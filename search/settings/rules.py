@@ -26,8 +26,8 @@ from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.retrieval.text.unicode_scripts import words_of
 from search.settings.search_settings import RULES
 
-#: What reading and changing rules needs.
-MANAGE: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
+#: What reading and changing rules needs. They name sources and documents that owners and admins read.
+MANAGE: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE, is_personal=True)
 MAX_RULES: Final = 1_000
 _MAX_PHRASES = 50
 _MAX_PHRASE_CHARS = 200

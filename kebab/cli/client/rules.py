@@ -46,10 +46,14 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
     if what == "list":
         return _print(workspace.get("/rules"), terminal)
     if what == "add":
-        rule = workspace.post(f"/rules{force}", _parse(options["rule"]))
+        try:
+            given = json.loads(options["rule"])
+        except ValueError as error:
+            raise CliError(f"{options['rule'][:60]!r} is not JSON: {error}.") from error
+        rule = workspace.post(f"/rules{force}", given)
         return terminal.answer(rule, f"Added rule {rule['id']}.")
     if what == "import":
-        given = _parse(_read(options["file"]))
+        given = _read(options["file"])
         rules = given.get("rules") if isinstance(given, dict) else given
         stored = workspace.request("PUT", f"/rules{force}", {"rules": rules})
         return terminal.answer(stored, f"There are {len(stored['rules'])} rules now.")
@@ -77,15 +81,8 @@ def _describe(rule: dict[str, Any]) -> str:
     return f"{text} → {', '.join(then)}" if any(then) else text
 
 
-def _read(file: str) -> str:
+def _read(file: str) -> Any:
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CliError(f"{file} can't be read: {error}.") from error
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise CliError(f"{text[:60]!r} is not JSON: {error}.") from error
+        return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CliError(f"{file} can't be read as JSON: {error}.", code="invalid_file") from error

@@ -17,6 +17,8 @@ class Need:
     scope: TokenScope | Literal["any"] | None
     #: Whether what it is needed for is narrowed by the filters of a token that has some.
     filters: bool = False
+    #: Whether it is shown what a workspace's own token may not read, so that it takes a person, or their token.
+    is_personal: bool = False
 
     def check(self, access: Access) -> str:
         """Return a sentence with the reason why access is granted. Raises Forbidden, naming what is missing.
@@ -41,6 +43,8 @@ class Need:
     def _check_token(self, access: Access) -> str:
         if access.token is not None and access.token.filters and not self.filters:
             raise Forbidden("This token has filters, so it may only search.")
+        if self.is_personal:
+            raise Forbidden("Only a person may do this, or a tool with a personal token.")
         return self._check_scope(access)
 
     def _check_scope(self, access: Access) -> str:

@@ -22,6 +22,7 @@ from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from search.mirror import local_mirrors
 from search.models import Source
+from search.settings.rules import add_rule
 from tests.pages.every_page.sample_rows import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
@@ -141,11 +142,13 @@ def _people_ids(workspace: Workspace, people: Mapping[Role, User]) -> dict[str, 
     group = Group.objects.create(workspace=workspace, name="Pilots")
     viewer = Membership.objects.get(workspace=workspace, user=people[Role.VIEWER])
     GroupMember.objects.create(workspace=workspace, group=group, membership=viewer)
+    rule = add_rule(access, {"kind": "synonyms", "words": ["k8s", "Kubernetes"]}, force=False)
     uid = urlsafe_base64_encode(force_bytes(owner.pk))
     return {
         "user_id": str(viewer.user_id),
         "token_id": str(token.pk),
         "group_id": str(group.pk),
+        "rule_id": rule["id"],
         "invitation_id": str(invitation.invitation.pk),
         "invitation_link": invitation.path,
         "reset_link": f"/password/reset/{uid}/{default_token_generator.make_token(owner)}",

@@ -35,6 +35,7 @@ _ARGUMENTS = {
     "run_id": "run",
     "answer_id": "answer",
     "conversation_id": "conversation",
+    "rule_id": "rule",
 }
 WORKSPACE_ARGUMENTS = frozenset({"ws", "slug", "store"})
 _NAME = re.compile(r"\{[a-z]+\}")

@@ -320,6 +320,19 @@ def _insight() -> Iterator[Call]:
         yield Call(route="api-analytics", query=query)
 
 
+def _rules() -> Iterator[Call]:
+    yield Call(route="api-rules")
+    boost = {"kind": "boost", "field": "source", "value": "{sourcekey}", "factor": 2}
+    pin = {"kind": "pin", "queries": ["x"], "documents": ["{doc}"]}
+    for rule in (boost, pin):
+        yield Call(route="api-rules", method="post", body=rule, shown=NONE, compared=NONE)
+    yield Call(route="api-rules", method="put", body={"rules": []}, shown=NONE, is_fatal=True)
+    yield Call(route="api-rule", method="patch", body={"note": "x"})
+    yield Call(route="api-rule", method="delete", shown=NONE)
+    for mode in ("lexical", "hybrid"):
+        yield Call(route="api-search", query=f"q={{stem}}pinned&mode={mode}", compared=NONE)
+
+
 CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
@@ -329,5 +342,6 @@ CALLS: Sequence[Call] = (
     *_work(),
     *_evaluation(),
     *_insight(),
+    *_rules(),
     *page_calls(),
 )

@@ -74,6 +74,13 @@ def _pages() -> Iterator[Call]:
 def _insight_pages() -> Iterator[Call]:
     yield Call(route="insight")
     yield Call(route="insight", query="days=7")
+    for kind in ("synonyms", "pin", "boost"):
+        is_shown = kind != "synonyms"
+        yield Call(route="rules", query=f"kind={kind}", shown=BOTH if is_shown else NONE)
+    pinned = {"queries": "x", "match": "exact", "documents": "{doc}"}
+    yield Call(route="rules", method="post", query="kind=pin", body=pinned, shown=NONE)
+    yield Call(route="rule-switch", method="post", query="on=no", shown=NONE)
+    yield Call(route="rule-deletion", method="post", shown=NONE)
 
 
 def _evaluation_pages() -> Iterator[Call]:

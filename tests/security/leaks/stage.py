@@ -24,6 +24,7 @@ from kebab.people.models import (
     Workspace,
 )
 from kebab.people.tokens import mint_token
+from kebab.people.workspaces import store_settings
 from search.corpus import DocumentLocation, ensure_version, replace_document
 from search.corpus.blobs import store_blob
 from search.libraries.source_stats import refresh_source_stats
@@ -38,6 +39,7 @@ from search.models import (
     Source,
     Topic,
 )
+from search.settings.rules import validate_rules
 from tests.integration.search.answers.factories import make_answer
 from tests.pages.query_log.factories import make_query
 from tests.security.leaks.canaries import CLOSED, THEIRS, Target
@@ -93,6 +95,8 @@ def build_stage(number: int) -> Stage:
         state="retired",
         retire_at=timezone.now(),
     )
+    # The rules are those of the workspace, whatever they are about.
+    store_settings(twin, {"rules": _fresh(ours).settings["rules"]})
     hidden = replace(hidden, ids={**hidden.ids, "space": str(retired.pk)})
     closed = replace(closed, ids={**closed.ids, "space": "2147480000"})
     return Stage(
@@ -328,6 +332,17 @@ def _hidden_people(workspace: Workspace, stem: str, group: Group) -> dict[str, s
     return {"user": str(user.pk), "token": str(token.pk), "invitation": str(invitation.pk)}
 
 
+def _hidden_rules(source: Source, stem: str, doc_id: str) -> dict[str, str]:
+    """Write rules about the source; return the id of the one that pins its document."""
+    rules = [
+        {"kind": "boost", "field": "source", "value": source.key, "factor": 2},
+        {"kind": "pin", "queries": [f"{stem}pinned"], "documents": [doc_id], "note": f"{stem}pinning"},
+    ]
+    setting = validate_rules(rules)
+    store_settings(source.workspace, {"rules": setting})
+    return {"rule": setting["entries"][1]["id"]}
+
+
 def _ids(source: Source, stem: str, group: Group) -> Target:
     created = {
         **_hidden_documents(source, stem),
@@ -337,6 +352,7 @@ def _ids(source: Source, stem: str, group: Group) -> Target:
         **_hidden_people(source.workspace, stem, group),
     }
     make_query(source.workspace, f"What of the {stem}asked?", hits=0)
+    created |= _hidden_rules(source, stem, created["doc"])
     source.refresh_from_db()
     named = {
         "source": str(source.pk),

@@ -13,6 +13,7 @@ from django.utils.http import urlsafe_base64_encode
 from ingest.models import Job
 from kebab.people.models import ApiToken, Group, Invitation
 from search.models import Document, KeptAnswer, Run, Source, Topic
+from search.retrieval.query.rules import RuleKind
 from tests.security.leaks.routes import routes
 from tests.security.xss.hostile import MARK, hostile
 
@@ -118,6 +119,7 @@ def _people_pages(operator, workspace):
         "token-access": [f"{at}/tokens/{token.pk}/access"],
         "settings": [f"{at}/settings"],
         "settings-search": [f"{at}/settings/search"],
+        "rules": [f"{at}/settings/rules?kind={kind}&query={quote(hostile())}" for kind in RuleKind],
         "settings-retention": [f"{at}/settings/retention"],
         "workspace-deletion": [f"{at}/settings/delete"],
         "audit": [f"{at}/audit"],

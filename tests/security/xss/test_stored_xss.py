@@ -13,6 +13,7 @@ from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role
 from kebab.people.tokens import mint_token
 from search.mirror import local_mirrors
 from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
+from search.settings.rules import validate_rules
 from tests.integration.search.answers.factories import make_answer
 from tests.pages.every_page.sample_rows import fill_topics
 from tests.pages.query_log.factories import make_query
@@ -111,6 +112,8 @@ def poisoned_data(stage, shelf):
     answer = _hostile_answer(documents[0], operator)
     assert poison() >= _MUST_BE_HOSTILE
     answer.save()  # some of its fields have values of an enumeration
+    for each in (stage.ours, stage.theirs, workspace):
+        _set_rules(each, documents[0])
     _count_again(workspace)
     _judge_again(workspace)
     _measure_again(workspace)
@@ -121,6 +124,18 @@ def _hostile_answer(document, asker):
     texts = dict.fromkeys(("heading", "quote", "question"), hostile())
     text = f"{hostile()} [#1]"
     return make_answer(document, text=text, creator=f"user:{asker.pk}", asked_by=hostile(320), **texts)
+
+
+def _set_rules(workspace, document):
+    """Store rules of which people write the texts, but not the shape."""
+    texts = {"note": hostile(500), "queries": ["restart", hostile(200)], "created_by": hostile(320)}
+    rules = [
+        {"kind": "synonyms", "words": ["restart", hostile(200)], "note": hostile(500)},
+        {"kind": "pin", "documents": [document.doc_id.hex], **texts},
+        {"kind": "answer", "title": hostile(200), "text": hostile(2_000), **texts},
+    ]
+    settings = Workspace.objects.get(pk=workspace.pk).settings | {"rules": validate_rules(rules)}
+    Workspace.objects.filter(pk=workspace.pk).update(settings=settings)
 
 
 def _count_again(workspace):
