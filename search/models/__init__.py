@@ -7,7 +7,7 @@ from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
 from search.models.evaluation import Feedback, Judgement, Run, RunState, RunTopic, Topic, TopicOrigin
-from search.models.query_log import AskedQuery, Door
+from search.models.query_log import AskedQuery, Door, QueryReview, ReviewState
 from search.models.source import (
     Source,
     SourceKind,
@@ -32,6 +32,8 @@ __all__ = [
     "Judgement",
     "KeptAnswer",
     "MediaKind",
+    "QueryReview",
+    "ReviewState",
     "Run",
     "RunState",
     "RunTopic",

@@ -4,8 +4,10 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from kebab.tenancy.fields import workspace_key
+from search.models.evaluation import MAX_ACTOR_CHARS
 from search.models.tenant import TenantQuerySet
 
 #: Stored length of a query's text.
@@ -59,3 +61,38 @@ class AskedQuery(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class ReviewState(models.TextChoices):
+    """What is done about a search without results."""
+
+    OPEN = "open", _("Open")
+    IN_WORK = "in_work", _("In work")
+    DONE = "done", _("Done")
+    IGNORED = "ignored", _("Ignored")
+
+
+class QueryReview(models.Model):
+    """A search without results that a manager has looked at."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    # As in AskedQuery.
+    folded = models.CharField(max_length=MAX_ASKED_CHARS)
+    state = models.CharField(max_length=10, choices=ReviewState.choices)
+    # The actor who set the state; '' while it is open.
+    owner = models.CharField(max_length=MAX_ACTOR_CHARS, blank=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "folded"), name="query_review_once"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=ReviewState.values), name="query_review_state_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.folded}: {self.state}"

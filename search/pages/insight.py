@@ -5,18 +5,20 @@ from datetime import date
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from kebab.http.api.errors import InvalidRequest
-from kebab.pages.page import WorkspacePage
+from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.plots import VERDICT, Axes, Plot, Point, bar_plot, line_plot
 from kebab.people.models import Workspace
-from search.models import Door
+from search.models import Door, ReviewState
 from search.pages.index_status import mirror_status, space_statuses
 from search.pages.search.form import MODES
 from search.query_log.statistics import DEFAULT_DAYS, Analytics, Counts, compute_analytics
-from search.query_log.storage import REVIEW
+from search.query_log.storage import REVIEW, review_query
+from search.retrieval.text.sanitize import strip_unstorable
 from search.settings.rules import MANAGE
 
 _DAYS = (7, 30, 90)
@@ -49,11 +51,29 @@ class InsightPage(WorkspacePage):
             "modes": [(MODES.get(mode, mode), counts) for mode, counts in found.modes],
             "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
             "may_rule": MANAGE.allows(self.access),
+            "states": ReviewState.choices,
             "plots": _plots(period),
             "mirror": mirror_status(workspace),
             "spaces": space_statuses(workspace),
         }
         return self.render(request, "search/insight.html", **context)
+
+
+class QueryReviewAction(PostAction):
+    """Stores what is done about a search without results."""
+
+    need = REVIEW
+    tab = "insight"
+
+    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Store the state of a `query`. Raises Forbidden, InvalidRequest."""
+        text, state = strip_unstorable(request.POST.get("query", "")), request.POST.get("state")
+        if not text.strip():
+            raise InvalidRequest("query: name the search.")
+        if state not in ReviewState.values:
+            raise InvalidRequest(f"state: choose one of {', '.join(ReviewState.values)}.")
+        review_query(self.access, text, ReviewState(state))
+        return redirect("insight", workspace.slug)
 
 
 def _parse_days(request: HttpRequest) -> int:

@@ -10,7 +10,7 @@ from search.pages.bookmarks import BookmarkAction, BookmarksPage
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
 from search.pages.home import HomePage, WorkspacesPage
-from search.pages.insight import InsightPage
+from search.pages.insight import InsightPage, QueryReviewAction
 from search.pages.rules import RuleDeletion, RulesPage, RuleSwitch
 from search.pages.search.answer import QuotedAnswer
 from search.pages.search.more import MoreHits, Vote
@@ -32,6 +32,7 @@ urlpatterns = [
     path("w/<str:slug>/settings/rules/<hex32:rule_id>/switch", RuleSwitch.as_view(), name="rule-switch"),
     path("w/<str:slug>/settings/rules/<hex32:rule_id>/delete", RuleDeletion.as_view(), name="rule-deletion"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
+    path("w/<str:slug>/insight/review", QueryReviewAction.as_view(), name="query-review"),
     path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),
     path("w/<str:slug>/search/vote", Vote.as_view(), name="search-vote"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),

@@ -1,7 +1,7 @@
 """Statistics of a workspace's recent queries: counts, searches without result, and latency."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
@@ -10,9 +10,10 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from kebab.people.access.caller import Access
+from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preference
-from search.models import AskedQuery
-from search.query_log.storage import KEPT_DAYS, visible_queries
+from search.models import AskedQuery, QueryReview, ReviewState
+from search.query_log.storage import KEPT_DAYS, fold_query, visible_queries
 
 MAX_DAYS: Final = 365
 DEFAULT_DAYS: Final = 30
@@ -50,6 +51,15 @@ class QueryCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnansweredQuery(QueryCount):
+    """A query text without results, with what is done about it."""
+
+    state: ReviewState
+    #: The actor who set the state; '' while it is open.
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Analytics:
     """Query statistics of a workspace."""
 
@@ -66,7 +76,7 @@ class Analytics:
     #: Most frequent first; ties by the latest query.
     top_queries: Sequence[QueryCount]
     #: The same for queries without a relevant hit.
-    no_hit_queries: Sequence[QueryCount]
+    no_hit_queries: Sequence[UnansweredQuery]
     #: By mode, most queries first.
     modes: Sequence[tuple[str, Counts]]
     #: Every UTC day from the first with a query to today.
@@ -90,7 +100,7 @@ def compute_analytics(
         degraded=logged.exclude(degraded=[]).count(),
         doors=[(row["door"], row["queries"]) for row in _count_by(logged, "door")],
         top_queries=_count_texts(logged, limit),
-        no_hit_queries=_count_texts(logged.filter(_WITHOUT_RESULT), limit),
+        no_hit_queries=_add_reviews(access.workspace, _count_texts(logged.filter(_WITHOUT_RESULT), limit)),
         modes=[(row["mode"], _to_counts(row)) for row in _count_by(logged, "mode")],
         by_day=_count_by_day(logged),
     )
@@ -158,6 +168,17 @@ def _count_texts(logged: "QuerySet[AskedQuery]", limit: int) -> list[QueryCount]
             last_asked_at=row["last"],
         )
         for row in rows
+    ]
+
+
+def _add_reviews(workspace: Workspace, counts: Sequence[QueryCount]) -> list[UnansweredQuery]:
+    keys = [fold_query(count.query) for count in counts]
+    reviews = QueryReview.objects.in_workspace(workspace).filter(folded__in=keys)
+    found = {review.folded: (ReviewState(review.state), review.owner) for review in reviews}
+    states = (found.get(key, (ReviewState.OPEN, "")) for key in keys)
+    return [
+        UnansweredQuery(**asdict(count), state=state, owner=owner)
+        for count, (state, owner) in zip(counts, states, strict=True)
     ]
 
 

@@ -30,7 +30,7 @@ from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspace_settings.registry import default_of, preference
 from kebab.tenancy.current_workspace import acting_in_step
 from search.access.restrictions import hidden_sources
-from search.models import AskedQuery, Door
+from search.models import AskedQuery, Door, QueryReview, ReviewState
 from search.models.query_log import MAX_ASKED_CHARS
 from search.query_log.buffer import LoggedQuery
 from search.retrieval.text.sanitize import strip_unstorable
@@ -70,19 +70,33 @@ def visible_queries(access: Access) -> "QuerySet[AskedQuery]":
     return queries
 
 
+def review_query(access: Access, text: str, state: ReviewState) -> None:
+    """Store what the caller does about a query without results. Raises Forbidden."""
+    visible_queries(access)
+    owner = "" if state is ReviewState.OPEN else access.actor
+    QueryReview.objects.bulk_create(
+        [QueryReview(workspace=access.workspace, folded=fold_query(text), state=state, owner=owner)],
+        update_conflicts=True,
+        unique_fields=["workspace", "folded"],
+        update_fields=["state", "owner", "changed_at"],
+    )
+
+
 def prune_queries() -> int:
     """Delete queries past their workspace's retention; return the number deleted."""
     return sum(_prune(workspace) for workspace in _workspaces_with_old_queries().iterator())
 
 
 def _workspaces_with_old_queries() -> "QuerySet[Workspace]":
-    """Return the workspaces with an expired query or typist, by one statement."""
+    """Return the workspaces with an expired query, typist or review, by one statement."""
     days = Coalesce(Cast(KeyTextTransform(KEPT_DAYS, "settings"), IntegerField()), default_of(KEPT_DAYS))
     kept = ExpressionWrapper(days * Value(timedelta(days=1)), DurationField())
     logged = AskedQuery.objects.filter(workspace=OuterRef("pk"))
     old = logged.filter(asked_at__lt=Now() - OuterRef("kept"))
     typed = logged.exclude(typist="").filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER)
-    return Workspace.objects.annotate(kept=kept).filter(Exists(old) | Exists(typed))
+    reviews = QueryReview.objects.filter(workspace=OuterRef("pk"))
+    reviewed = reviews.filter(changed_at__lt=Now() - OuterRef("kept"))
+    return Workspace.objects.annotate(kept=kept).filter(Exists(old) | Exists(typed) | Exists(reviewed))
 
 
 def fold_query(text: str) -> str:
@@ -151,6 +165,7 @@ def _clear_typists(workspace_id: uuid.UUID) -> None:
 def _prune(workspace: Workspace) -> int:
     _clear_typists(workspace.pk)
     oldest = timezone.now() - timedelta(days=preference(workspace, KEPT_DAYS))
+    QueryReview.objects.in_workspace(workspace).filter(changed_at__lt=oldest).delete()
     old = AskedQuery.objects.in_workspace(workspace).filter(asked_at__lt=oldest)
     count = 0
     while ids := list(old.order_by().values_list("pk", flat=True)[:_BATCH]):

@@ -17,7 +17,7 @@ class Need:
     scope: TokenScope | Literal["any"] | None
     #: Whether what it is needed for is narrowed by the filters of a token that has some.
     filters: bool = False
-    #: Whether it is shown what a workspace's own token may not read, so that it takes a person, or their token.
+    #: Whether it shows what a token of the workspace may not read: it takes a person, or their token.
     is_personal: bool = False
 
     def check(self, access: Access) -> str:

@@ -318,6 +318,7 @@ NOT_CARRIED: Final[Mapping[str, str]] = {
     "search.AnswerDocument": "goes with the answers",
     "search.Bookmark": "personal",
     "search.AskedQuery": "the query log stays on its machine",
+    "search.QueryReview": "goes with the query log",
     "ingest.Job": "work of another machine",
     "ingest.JobItem": "work of another machine",
     "ingest.WebPage": "the next sync reads the site again",

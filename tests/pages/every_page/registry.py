@@ -55,7 +55,7 @@ ACTS = {
             *("groups", "group", "group-deletion", "group-addition", "group-removal"),
             *("tokens", "token", "token-revocation"),
             *("settings", "settings-search", "settings-retention"),
-            *("rules", "rule-switch", "rule-deletion"),
+            *("rules", "rule-switch", "rule-deletion", "query-review"),
             *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
             *("evaluation-run-new", "evaluation-run-repeat", "evaluation-run-delete"),
         ),

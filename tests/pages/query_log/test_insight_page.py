@@ -9,10 +9,11 @@ from django.utils import timezone
 
 from kebab.people.models import Role
 from kebab.people.workspaces import store_settings
-from search.models import Change
+from search.models import Change, QueryReview
+from search.query_log.storage import prune_queries
 from tests.pages.page_text import text_of
 from tests.pages.query_log.factories import make_query
-from tests.support.actors import member_client
+from tests.support.actors import make_member, member_client, person_client
 from tests.support.corpus import write
 from tests.support.search import embed, sync
 
@@ -102,3 +103,29 @@ def test_state_of_the_mirror_and_of_the_spaces_is_shown(workspace):
 
     assert re.search(r" 1 change, 10\d s", text)
     assert "25 %" in text and "3 of 4" in text
+
+
+def test_a_search_without_results_has_a_state_and_an_owner_until_it_expires(workspace):
+    make_query(workspace, "Vacation  days", hits=0)
+    user = make_member(workspace, Role.ADMIN)
+    client = person_client(user)
+
+    def review(**form):
+        return client.post(f"/w/{workspace.slug}/insight/review", form).status_code
+
+    def stored():
+        found = client.get(f"/api/v1/workspaces/{workspace.slug}/analytics").json()["no_hit_queries"]
+        return [(each["state"], each["owner"]) for each in found]
+
+    assert stored() == [("open", "")]
+    assert review(query="Vacation  days", state="in_work") == 302
+    assert stored() == [("in_work", user.email)]
+    assert user.email in text_of(client.get(f"/w/{workspace.slug}/insight"))
+    review(query="vacation days", state="open")
+    assert stored() == [("open", "")]
+    assert review(query="vacation days", state="gone") == review(query=" ", state="done") == 400
+
+    old = timezone.now() - timedelta(days=91)
+    QueryReview.objects.in_workspace(workspace).update(changed_at=old)
+    prune_queries()
+    assert not QueryReview.objects.in_workspace(workspace).exists()

@@ -79,6 +79,8 @@ def _insight_pages() -> Iterator[Call]:
         yield Call(route="rules", query=f"kind={kind}", shown=BOTH if is_shown else NONE)
     pinned = {"queries": "x", "match": "exact", "documents": "{doc}"}
     yield Call(route="rules", method="post", query="kind=pin", body=pinned, shown=NONE)
+    reviewed = {"query": "{stem}asked", "state": "done"}
+    yield Call(route="query-review", method="post", body=reviewed, shown=NONE)
     yield Call(route="rule-switch", method="post", query="on=no", shown=NONE)
     yield Call(route="rule-deletion", method="post", shown=NONE)
 

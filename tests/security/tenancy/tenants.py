@@ -29,6 +29,7 @@ from search.models import (
     EmbeddingSpace,
     Feedback,
     Judgement,
+    QueryReview,
     Run,
     RunTopic,
     Source,
@@ -95,6 +96,7 @@ def make_tenant(name: str) -> Tenant:
     make_answer(source.documents.get(), question=f"xyzzy{name}")
     Bookmark.objects.create(workspace=workspace, document=source.documents.get(), creator=name)
     make_query(workspace, f"xyzzy{name}")
+    QueryReview.objects.create(workspace=workspace, folded=f"xyzzy{name}", state="done", owner=name)
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 
 
