@@ -1,4 +1,4 @@
-"""What a team does about searches without results."""
+"""Reviews of searches without results."""
 
 import django.db.models.deletion
 from django.db import migrations, models

@@ -64,7 +64,7 @@ class AskedQuery(models.Model):
 
 
 class ReviewState(models.TextChoices):
-    """What is done about a search without results."""
+    """States of the work on a search without results."""
 
     OPEN = "open", _("Open")
     IN_WORK = "in_work", _("In work")

@@ -43,9 +43,7 @@ class _SynonymsForm(RuleForm):
     means = _ListField(
         label=gettext_lazy("Only in this direction"),
         required=False,
-        help_text=gettext_lazy(
-            "If given, a search for the words above also finds these, but not vice versa."
-        ),
+        help_text=gettext_lazy("If given, the words above also find these, but not vice versa."),
     )
 
 

@@ -13,7 +13,7 @@ from search.retrieval.types import Mode, RetrievalDetail, Sort
 
 @dataclass(frozen=True, slots=True)
 class SortKeys:
-    """What a hit's document is ordered or boosted by."""
+    """Values that order or boost the document of a hit."""
 
     title: str
     dated_at: datetime

@@ -14,6 +14,7 @@ from search.engine.search import search
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Mode, SearchQuery
 from search.retrieval.wire import hit_to_wire
+from search.settings.rules import validate_rules
 from tests.integration.search.bundles.factories import QUERIES
 
 pytestmark = pytest.mark.django_db
@@ -162,3 +163,23 @@ def test_index_of_another_release_is_rebuilt(round_trip, monkeypatch):
     found.close()
 
     assert wire(still) == wire(search(round_trip.workspace, query, reader=OPERATOR))
+
+
+def test_rules_of_a_team_apply_as_in_the_workspace(round_trip, searchable, both, monkeypatch):
+    pinned = both(text="lighthouse", mode=Mode.LEXICAL)[0].hits[-1].doc_id
+    rules = validate_rules(
+        [
+            {"kind": "synonyms", "words": ["boat", "ferry"]},
+            {"kind": "pin", "queries": ["boat"], "documents": [pinned]},
+            {"kind": "boost", "field": "type", "value": "md", "factor": 2},
+            {"kind": "answer", "queries": ["boat"], "title": "Boats"},
+        ]
+    )
+    for workspace in (round_trip.workspace, searchable.workspace):
+        monkeypatch.setitem(workspace.settings, "rules", rules)
+    for mode in (Mode.LEXICAL, Mode.HYBRID):
+        one, other = both(text="boat", mode=mode)
+        assert ids(one) == ids(other)
+        assert (other.hits[0].doc_id, other.hits[0].retrieval.pinned) == (pinned, True)
+        assert [answer.title for answer in other.promoted] == ["Boats"]
+        assert len(other.hits) > 1
