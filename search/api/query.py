@@ -17,7 +17,7 @@ from kebab.people.models import Workspace
 from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
-from search.mirror.query.attributes import METADATA_PREFIX
+from search.mirror.query.attributes import METADATA, METADATA_PREFIX
 from search.mirror.query.facets import FACETS
 from search.models import Door
 from search.query_log.recorder import record_query
@@ -249,7 +249,8 @@ class QueryFields(RankingFields):
     )
     facets = ValuesField(
         serializers.CharField(max_length=200),
-        help_text=f"Count documents by these: {', '.join(_FACETS)}, or `metadata.` and the name of a field.",
+        help_text=f"Count documents by these: {', '.join(_FACETS)}, `metadata.` and the name of a field, or"
+        " `metadata` for the names of fields.",
     )
     max_facet_values = serializers.IntegerField(
         required=False, allow_null=True, min_value=1, max_value=100, help_text="Values of each facet: 10."
@@ -375,10 +376,9 @@ def effective_filters(
 def _facet_names(given: Sequence[str]) -> list[str]:
     """Return the names of facets, each once. Raises InvalidQuery."""
     for name in given:
-        if name not in _FACETS and not name.startswith(METADATA_PREFIX):
-            raise InvalidQuery(
-                f"There is no facet {preview(name)}; there are: {', '.join(_FACETS)}, metadata.NAME."
-            )
+        if name not in (*_FACETS, METADATA) and not name.startswith(METADATA_PREFIX):
+            known = ", ".join((*_FACETS, METADATA))
+            raise InvalidQuery(f"There is no facet {preview(name)}; there are: {known}, metadata.NAME.")
     return list(dict.fromkeys(given))
 
 

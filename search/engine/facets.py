@@ -15,7 +15,7 @@ from search.engine.corpus import mirror_source
 from search.engine.search import apply_operators
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
-from search.mirror.query.attributes import METADATA_PREFIX
+from search.mirror.query.attributes import METADATA, METADATA_PREFIX
 from search.mirror.query.facets import FACETS, count_documents
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.metadata import Value, as_shown
@@ -36,9 +36,9 @@ def count_facets(
     max_values: int = MAX_VALUES,
     obeys_operators: bool = True,
 ) -> Facets | None:
-    """Count the documents that `reader` may read, that pass `filters` and match the words of `text`.
+    """Count the documents that `reader` may read, that pass `filters` and match the words of `text`, if any.
 
-    `names` are those of FACETS, and `metadata.` with the name of a field.
+    `names` are those of FACETS, `metadata` for the names of fields, and `metadata.` with the name of one.
     A filter doesn't narrow its own counts. Its chosen values are always returned, and so is every moment of
     `moments`, in ISO 8601. The counts are those of this node's mirror; None if it has no mirror, or the
     counting exceeds the time limit of a leg. Raises InvalidQuery, Workspace.DoesNotExist.
@@ -81,7 +81,7 @@ def _chosen(filters: SearchFilters, name: str) -> tuple[Value, ...]:
             test for each in filters.metadata if METADATA_PREFIX + each.name == name for test in each.tests
         )
         return tuple(value for test in tests if not test.is_negated for value in test.any_of)
-    chosen = getattr(filters, name)
+    chosen = () if name == METADATA else getattr(filters, name)
     return chosen if isinstance(chosen, tuple) else ()
 
 

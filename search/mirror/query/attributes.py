@@ -12,6 +12,8 @@ from search.retrieval.query.metadata import Value
 
 #: Precedes the name of a field of metadata.
 METADATA_PREFIX: Final = "metadata."
+#: The attribute whose values are the names of these fields.
+METADATA: Final = "metadata"
 #: Number of the most common values of an attribute that are read; rarer ones count no document.
 MAX_VALUES: Final = 2_000
 
@@ -36,6 +38,10 @@ _BY_TAG = (
 _BY_VALUE = (
     "SELECT v.value, group_concat(v.doc) FROM document_values v {join} WHERE v.name = ? {where}"
     " GROUP BY v.value ORDER BY count(*) DESC, v.value LIMIT ?"
+)
+_BY_NAME = (
+    "SELECT v.name, group_concat(DISTINCT v.doc) FROM document_values v {join} {where}"
+    " GROUP BY v.name ORDER BY count(DISTINCT v.doc) DESC, v.name LIMIT ?"
 )
 _TAGGED = "JOIN documents d ON d.doc = t.doc"
 _VALUED = "JOIN documents d ON d.doc = v.doc"
@@ -77,7 +83,7 @@ class IndexingTimes:
 def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name: str) -> Attribute:
     """Read an attribute of the documents of the sources with these keys, of all documents for None.
 
-    `name` is that of a filter, or `metadata.` and the name of a field.
+    `name` is that of a filter, `metadata.` and the name of a field, or METADATA.
     """
     where = "" if keys is None else f"WHERE {_OF_SOURCES}"
     values: list[Any] = [] if keys is None else [json.dumps(keys)]
@@ -85,6 +91,8 @@ def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name
         sql = _BY_COLUMN.format(column=_COLUMNS[name], where=where)
     elif name == "tags_any":
         sql = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
+    elif name == METADATA:
+        sql = _BY_NAME.format(join="" if keys is None else _VALUED, where=where)
     else:
         values.insert(0, name.removeprefix(METADATA_PREFIX))
         narrowed = "" if keys is None else f"AND {_OF_SOURCES}"

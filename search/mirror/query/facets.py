@@ -9,9 +9,9 @@ import numpy as np
 
 from search.access.scope import SearchScope
 from search.mirror.postings import Collection
-from search.mirror.query.attributes import METADATA_PREFIX, Attribute
+from search.mirror.query.attributes import METADATA, METADATA_PREFIX, Attribute
 from search.mirror.query.filters import collection_clause
-from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.lexical import LexicalLeg, MatchingRows
 from search.mirror.query.view import MirrorSource
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.metadata import Value
@@ -41,12 +41,13 @@ def count_documents(
     """Count the matching documents that the reader may read and that pass its filters.
 
     A filter's own setting doesn't narrow its counts. `moments` are seconds since 1970 by name; `names` are
-    those of filters, and `metadata.` with the name of a field.
+    those of filters, METADATA, and `metadata.` with the name of a field. Without words all documents match.
     Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
     with mirror.open_for_leg() as view:
-        rows = LexicalLeg(view, text).matching_rows()
         connection, collection = view.connection, view.collection
+        counts_all = not text.strip() and view.scope.operators is None
+        rows = _all_rows(collection) if counts_all else LexicalLeg(view, text).matching_rows()
         passes = _filter_mask(view.scope, connection, collection)
         every = rows.every[passes[rows.every]]
         is_relaxed = len(every) < _FEW_CHUNKS and rows.some is not None
@@ -69,6 +70,10 @@ def count_documents(
     return FacetCounts(is_relaxed=is_relaxed, total=int(total.sum()), by_filter=by_filter)
 
 
+def _all_rows(collection: Collection) -> MatchingRows:
+    return MatchingRows(np.arange(len(collection.chunks.docs)), None)
+
+
 def _filter_mask(scope: SearchScope, connection: apsw.Connection, collection: Collection) -> np.ndarray:
     return collection_clause(scope).mask(connection, collection)
 
@@ -76,6 +81,8 @@ def _filter_mask(scope: SearchScope, connection: apsw.Connection, collection: Co
 def _is_set(scope: SearchScope, name: str) -> bool:
     if name == "version":
         return bool(scope.version_tags)
+    if name == METADATA:
+        return False
     if name.startswith(METADATA_PREFIX):
         return any(METADATA_PREFIX + condition.name == name for condition in scope.filters.metadata)
     return bool(getattr(scope.filters, name))

@@ -11,6 +11,7 @@ from search.engine.facets import MAX_VALUES, count_facets
 from search.models import Document, Source
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.metadata import parse_metadata_filter
 from tests.support.corpus import write
 from tests.support.search import ask, sync
 
@@ -55,6 +56,17 @@ def test_documents_with_the_words_are_counted_once_and_by_value(filled):
     assert found["version"] == {"v1": 1}  # though the default one is searched
     assert list(counts(filled, "apple")["tags_any"]) == ["plant", "alone", "fruit"]
     assert counts(filled, "zebra")["tags_any"] == {}
+
+
+def test_without_words_all_documents_and_the_names_of_metadata_are_counted(filled):
+    of_ada = SearchFilters(lang=("de", "fr"), metadata=parse_metadata_filter({"author": "Ada"}))
+    names = ("metadata", "lang")
+    everything = count_facets(filled, " ", SearchFilters(), reader=Reader(), names=names)
+    assert everything.total == 5
+    assert {each.value: each.documents for each in everything.by_filter["metadata"]} == {"author": 2}
+    narrowed = count_facets(filled, "", of_ada, reader=Reader(), names=names)
+    assert narrowed.total == 1
+    assert [(each.value, each.documents) for each in narrowed.by_filter["metadata"]] == [("author", 1)]
 
 
 def test_counts_are_narrowed_by_the_other_filters_only(filled):
