@@ -19,6 +19,7 @@ from ingest.jobs.queue.retention import (
     missing_upload_message,
     unfinished_items,
 )
+from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
 from kebab.observability.log_context import request_id
@@ -255,8 +256,10 @@ def _cancel_open_jobs(jobs: QuerySet[Job]) -> None:
 
 
 def _cancel_queued_jobs(jobs: QuerySet[Job]) -> int:
-    queued = jobs.filter(state=JobState.QUEUED)
-    return queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
+    queued = list(jobs.filter(state=JobState.QUEUED).select_for_update())
+    publish_job_ends(queued, JobState.CANCELLED)
+    rows = jobs.filter(pk__in=[job.pk for job in queued])
+    return rows.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
 
 
 def record_run_end(job: Job, state: str, error: str = "") -> None:
