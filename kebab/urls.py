@@ -14,6 +14,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("search.api.urls")),
     path("", include("ingest.api.urls")),
     path("", include("kebab.people.api.urls")),
+    path("", include("kebab.webhooks.api.urls")),
     path("status", StatusView.as_view(), name="api-status"),
 ]
 

@@ -18,7 +18,7 @@ from kebab.http_client.errors import RequestFailed
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.webhooks.models import DOCUMENT_EVENTS, MAX_URL_CHARS, Endpoint
+from kebab.webhooks.models import DOCUMENT_EVENTS, MAX_URL_CHARS, Delivery, Endpoint
 from kebab.webhooks.outbox import TEST_EVENT, Event, publish
 from kebab.webhooks.signature import mint_secret
 
@@ -34,6 +34,12 @@ def endpoints_of(workspace: Workspace) -> "QuerySet[Endpoint]":
 def get_endpoint(workspace: Workspace, endpoint_id: uuid.UUID) -> Endpoint:
     """Return the endpoint. Raises NotFound."""
     return first_or_not_found(endpoints_of(workspace).filter(pk=endpoint_id))
+
+
+def deliveries_of(endpoint: Endpoint, *, state: str | None = None) -> "QuerySet[Delivery]":
+    """Return the deliveries to an endpoint, those in one state if it is given."""
+    rows = Delivery.objects.filter(workspace=endpoint.workspace_id, endpoint=endpoint.pk)
+    return rows if state is None else rows.filter(state=state)
 
 
 def create_endpoint(

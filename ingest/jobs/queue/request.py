@@ -13,13 +13,13 @@ from ingest.chunking.types import CHUNKER_VERSION
 from ingest.errors import JobNotOpen
 from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue.hints import hint_on_commit
+from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.jobs.queue.retention import (
     hold_retained_blobs,
     is_retried_by_member,
     missing_upload_message,
     unfinished_items,
 )
-from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
 from kebab.observability.log_context import request_id
