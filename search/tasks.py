@@ -55,6 +55,11 @@ def prune_queries_task() -> None:
 
 @shared_task(name="search.notify")
 def notify_task() -> None:
-    """Queue events about documents and unsuccessful searches for webhooks."""
+    """Queue events about documents and unsuccessful searches for webhooks, and alerts; send their mails."""
+    from search.notifications.alert_mail import send_alert_mails
+    from search.notifications.alerts import evaluate_alerts  # it imports all of search
+
     queue_document_events()
     publish_typed_queries()
+    evaluate_alerts()
+    send_alert_mails()

@@ -8,6 +8,7 @@ from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
 from search.models.evaluation import Feedback, Judgement, Run, RunState, RunTopic, Topic, TopicOrigin
 from search.models.query_log import AskedQuery, Door
+from search.models.saved_search import Notify, SavedSearch
 from search.models.source import (
     Source,
     SourceKind,
@@ -32,9 +33,11 @@ __all__ = [
     "Judgement",
     "KeptAnswer",
     "MediaKind",
+    "Notify",
     "Run",
     "RunState",
     "RunTopic",
+    "SavedSearch",
     "Source",
     "SourceKind",
     "SourceReader",

@@ -5,12 +5,19 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import kebab.http.api.urls  # noqa: F401  # registers the converter of document ids
+from search.notifications.feed import FeedView
 from search.pages.ask.urls import urlpatterns as asking
 from search.pages.bookmarks import BookmarkAction, BookmarksPage
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
+from search.pages.saved_searches import (
+    SavedSearchChange,
+    SavedSearchDeletion,
+    SavedSearchesPage,
+    SavedSearchFeed,
+)
 from search.pages.search.answer import QuotedAnswer
 from search.pages.search.more import MoreHits, Vote
 from search.pages.search.views import CountedFilters, SearchPage
@@ -21,12 +28,21 @@ urlpatterns = [
     path("", HomePage.as_view(), name="home"),
     path("workspaces", WorkspacesPage.as_view(), name="workspaces"),
     path("opensearch.xml", OpenSearchDescription.as_view(), name="opensearch"),
+    path("feeds/<str:secret>", FeedView.as_view(), name="feed"),
     path("search", SearchEverywhere.as_view(), name="everywhere"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/search/answer", QuotedAnswer.as_view(), name="search-answer"),
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/bookmarks", BookmarksPage.as_view(), name="bookmarks"),
     path("w/<str:slug>/bookmarks/<hex32:doc_id>", BookmarkAction.as_view(), name="bookmark"),
+    path("w/<str:slug>/saved", SavedSearchesPage.as_view(), name="saved-searches"),
+    path("w/<str:slug>/saved/<uuid:search_id>", SavedSearchChange.as_view(), name="saved-search"),
+    path(
+        "w/<str:slug>/saved/<uuid:search_id>/delete",
+        SavedSearchDeletion.as_view(),
+        name="saved-search-deletion",
+    ),
+    path("w/<str:slug>/saved/<uuid:search_id>/feed", SavedSearchFeed.as_view(), name="saved-search-feed"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),
     path("w/<str:slug>/search/vote", Vote.as_view(), name="search-vote"),
