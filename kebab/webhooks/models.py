@@ -4,6 +4,7 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 
@@ -29,10 +30,10 @@ DOCUMENT_EVENTS = (EventType.DOCUMENT_INDEXED, EventType.DOCUMENT_DELETED)
 class DeliveryState(models.TextChoices):
     """The state of a delivery."""
 
-    PENDING = "pending"
-    DELIVERED = "delivered"
+    PENDING = "pending", _("Pending")
+    DELIVERED = "delivered", _("Delivered")
     #: Given up after days of attempts.
-    FAILED = "failed"
+    FAILED = "failed", _("Failed")
 
 
 class Endpoint(models.Model):

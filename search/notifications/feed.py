@@ -1,7 +1,7 @@
 """The Atom feed of a saved search, read by programs that know its secret address."""
 
 import uuid
-from typing import ClassVar, Final
+from typing import Final
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
@@ -28,7 +28,7 @@ _ENTRIES: Final = 50
 class FeedView(View):
     """The feed of the saved search whose secret is in the address, under the rights of its owner."""
 
-    http_method_names: ClassVar = ("get", "head")
+    http_method_names = ("get", "head")
 
     def get(self, request: HttpRequest, secret: str) -> HttpResponse:
         """Return the matching documents, newest first. Raises Http404 for an unknown or ended address."""

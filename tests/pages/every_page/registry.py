@@ -34,12 +34,19 @@ NO_PAGES = {
     "job": "the way to an act",
     "audit-csv": "a file",
     "opensearch": "a description for browsers",
+    "feed": "a feed for programs",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
 #: The least role that may do what is asked of an address below a workspace by POST.
 ACTS = {
-    **dict.fromkeys(("search-vote", "bookmark", "ask", "answer-delete"), Role.VIEWER),
+    **dict.fromkeys(
+        (
+            *("search-vote", "bookmark", "ask", "answer-delete"),
+            *("saved-searches", "saved-search", "saved-search-deletion", "saved-search-feed"),
+        ),
+        Role.VIEWER,
+    ),
     **dict.fromkeys(
         (
             *("new-source", "source-edit", "source-sync", "source-delete", "upload"),
@@ -55,6 +62,7 @@ ACTS = {
             *("groups", "group", "group-deletion", "group-addition", "group-removal"),
             *("tokens", "token", "token-revocation"),
             *("settings", "settings-search", "settings-retention"),
+            *("webhooks", "webhook-switch", "webhook-test", "webhook-deletion"),
             *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
             *("evaluation-run-new", "evaluation-run-repeat", "evaluation-run-delete"),
         ),
@@ -241,6 +249,9 @@ _PEOPLE: Sequence[RegisteredPage] = (
         RegisteredPage(route="settings"),
         RegisteredPage(route="settings-search", shows="[name=rrf_k]"),
         RegisteredPage(route="settings-retention", shows="[name=answers_kept_days]"),
+        RegisteredPage(route="webhooks"),
+        RegisteredPage(route="webhooks", variant="new", opens=".asked summary", shows=".sheet [name=url]"),
+        RegisteredPage(route="webhook", shows="table.list"),
         RegisteredPage(route="audit"),
     ),
 )
@@ -248,6 +259,8 @@ _PEOPLE: Sequence[RegisteredPage] = (
 _ASKING: Sequence[RegisteredPage] = (
     RegisteredPage(route="ask"),
     RegisteredPage(route="bookmarks"),
+    RegisteredPage(route="saved-searches"),
+    RegisteredPage(route="saved-searches", variant="new", query="q=berth", shows="form [name=notify]"),
     RegisteredPage(route="answers"),
     RegisteredPage(route="answers", variant="as-owner", as_role=Role.OWNER),
     RegisteredPage(route="answer", is_personal=True),

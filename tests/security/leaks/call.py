@@ -35,6 +35,8 @@ _ARGUMENTS = {
     "run_id": "run",
     "answer_id": "answer",
     "conversation_id": "conversation",
+    "webhook_id": "webhook",
+    "search_id": "savedsearch",
 }
 WORKSPACE_ARGUMENTS = frozenset({"ws", "slug", "store"})
 _NAME = re.compile(r"\{[a-z]+\}")
