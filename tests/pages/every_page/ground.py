@@ -23,6 +23,7 @@ from kebab.people.tokens import mint_token
 from kebab.webhooks.endpoints import create_endpoint, send_test
 from search.mirror import local_mirrors
 from search.models import Source
+from search.notifications.saved_searches import save_search
 from tests.pages.every_page.sample_rows import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
@@ -148,6 +149,7 @@ def _people_ids(workspace: Workspace, people: Mapping[Role, User]) -> dict[str, 
     send_test(access, webhook.pk)
     return {
         "webhook_id": str(webhook.pk),
+        "search_id": str(save_search(access, name="Berths", text="berth", filters={}).pk),
         "user_id": str(viewer.user_id),
         "token_id": str(token.pk),
         "group_id": str(group.pk),
