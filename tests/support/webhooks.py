@@ -22,15 +22,24 @@ class Receiver(Stub):
     def __init__(self) -> None:
         super().__init__(lambda exchange: None, _Delivered)
         self.status = 204
-        #: Of each request: its id and body, with the signature's verdict.
+        #: Of each request: its id and body.
         self.attempts: list[tuple[str, dict[str, Any]]] = []
-        self.accepted: list[tuple[str, dict[str, Any]]] = []
+        self._accepted: list[tuple[str, tuple[str, dict[str, Any]]]] = []
         self.secret = ""
 
     @property
     def url(self) -> str:
         """Return the address of the hook."""
         return f"http://127.0.0.1:{self.server_address[1]}/hook"
+
+    def accepted_at(self, path: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return id and body of the events that were accepted at this path, in order of arrival."""
+        return [event for at, event in self._accepted if at == path]
+
+    @property
+    def accepted(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return id and body of all events that were accepted."""
+        return [event for _, event in self._accepted]
 
     @property
     def subjects(self) -> list[Any]:
@@ -55,9 +64,10 @@ class _Delivered(Exchange):
             assert self.headers["webhook-signature"] == expected
         event = (message_id, json.loads(raw))
         self.server.attempts.append(event)
+        self.server.paths.append(self.path)
         status = self.server.status_of(event[1])
         if status < 300:
-            self.server.accepted.append(event)
+            self.server._accepted.append((self.path, event))
         self.reply(b"", status=status)
 
 

@@ -10,6 +10,7 @@ from search.corpus.remove import delete_documents
 from search.notifications import document_events
 from search.notifications.document_events import queue_document_events
 from tests.support.corpus import make_workspace, write
+from tests.support.jobs import Killed, die
 from tests.support.webhooks import make_endpoint, operator_access
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +50,17 @@ def test_endpoint_gets_only_the_events_that_it_receives(workspace):
     queue_document_events()
     assert [type_ for type_, _ in waiting(endpoint)] == [DELETED]
     assert Delivery.objects.count() == 1
+
+
+def test_reader_of_the_log_that_dies_queues_nothing_and_is_repeated(workspace, monkeypatch):
+    endpoint = make_endpoint(workspace, URL, INDEXED)
+    write(workspace, "a.md", "one")
+    with monkeypatch.context() as patched:
+        patched.setattr("django.db.models.query.QuerySet.update", die)
+        with pytest.raises(Killed):
+            queue_document_events()
+    assert waiting(endpoint) == []
+    assert (queue_document_events(), len(waiting(endpoint))) == (1, 1)
 
 
 def test_log_waits_while_too_many_deliveries_wait(workspace, monkeypatch):
