@@ -101,7 +101,7 @@ def delete_search(access: Access, search_id: uuid.UUID) -> None:
 
 
 def open_feed(access: Access, search_id: uuid.UUID) -> tuple[SavedSearch, str]:
-    """Give a saved search a feed with a new secret address; return the address's path. An earlier one ends.
+    """Create the feed of a saved search, with a new secret address; return the path. An earlier one ends.
 
     Raises NotFound.
     """

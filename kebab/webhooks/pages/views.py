@@ -80,7 +80,7 @@ class WebhookPage(WorkspacePage):
     need: ClassVar[Need] = ADMINS
     tab = "settings"
 
-    def show(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:  # type: ignore[override]  # of one webhook
+    def show(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
         """Return the page, with the newest deliveries first. Raises NotFound."""
         endpoint = get_endpoint(workspace, webhook_id)
         listed = list_page(self, request, deliveries_of(endpoint), ordering=("-id",))
