@@ -30,7 +30,6 @@ DROP FUNCTION kebab_delete_alerts()
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("people", "0010_personal_tokens"),
         ("search", "0029_fill_filter_values"),
         ("webhooks", "0001_initial"),
     ]

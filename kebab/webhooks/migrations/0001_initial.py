@@ -34,7 +34,7 @@ def _tenant_key(model: str, related_name: str) -> "models.ForeignKey[models.Mode
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [("people", "0010_personal_tokens")]
+    dependencies = [("people", "0001_initial")]
 
     operations = [
         migrations.CreateModel(
