@@ -291,6 +291,7 @@ INSTALLED_APPS = [
     "kebab.http.api",
     "kebab.observability.health",
     "kebab.pages",
+    "kebab.webhooks",
     "django_htmx",
     "search",
     "ingest",

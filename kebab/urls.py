@@ -14,6 +14,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("search.api.urls")),
     path("", include("ingest.api.urls")),
     path("", include("kebab.people.api.urls")),
+    path("", include("kebab.webhooks.api.urls")),
     path("status", StatusView.as_view(), name="api-status"),
 ]
 
@@ -22,6 +23,7 @@ urlpatterns = [
     path("", include("kebab.observability.health.urls")),
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
+    path("", include("kebab.webhooks.pages.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),

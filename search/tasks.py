@@ -1,4 +1,4 @@
-"""Celery tasks of search: immediate sync of a mirror, and retention of changes, answers and queries."""
+"""Celery tasks of search: sync of a mirror, notifications, and retention of changes, answers and queries."""
 
 import uuid
 
@@ -11,7 +11,8 @@ from search.corpus.changelog import prune_changes
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
 from search.mirror.sync.sync import sync_mirror
-from search.query_log.storage import prune_queries
+from search.notifications.document_events import queue_document_events
+from search.query_log.storage import prune_queries, publish_typed_queries
 
 
 @shared_task(name="search.sync_mirror")
@@ -50,3 +51,15 @@ def prune_queries_task() -> None:
     """Delete logged queries past their workspace's retention."""
     with acting_everywhere():
         prune_queries()
+
+
+@shared_task(name="search.notify")
+def notify_task() -> None:
+    """Queue events about documents and unsuccessful searches for webhooks, and alerts; send their mails."""
+    from search.notifications.alert_mail import send_alert_mails
+    from search.notifications.alerts import evaluate_alerts  # it imports all of search
+
+    queue_document_events()
+    publish_typed_queries()
+    evaluate_alerts()
+    send_alert_mails()

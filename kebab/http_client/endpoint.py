@@ -47,22 +47,25 @@ class JsonEndpoint:
 
     def post(self, document: object, *, limit_s: float) -> Any:
         """POST `document` and return the response's JSON value. Raises RequestFailed."""
-        content = json.dumps(document).encode()
-        with map_errors(), self._deadline.within(limit_s):
-            body = self._exchange(content, limit_s)
+        body = self.send(json.dumps(document).encode(), headers={}, limit_s=limit_s)
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
             raise RequestFailed("did not answer JSON") from error
 
+    def send(self, content: bytes, *, headers: Mapping[str, str], limit_s: float) -> bytes:
+        """POST `content` with further headers and return the response's body. Raises RequestFailed."""
+        with map_errors(), self._deadline.within(limit_s):
+            return self._exchange(content, [*self._headers, *headers.items()], limit_s)
+
     def close(self) -> None:
         """Close the pooled connections; the next request opens one."""
         self._pool.close()
 
-    def _exchange(self, content: bytes, limit_s: float) -> bytes:
+    def _exchange(self, content: bytes, headers: list[tuple[str, str]], limit_s: float) -> bytes:
         limits = {"connect": min(_CONNECT_LIMIT_S, limit_s), "pool": limit_s}
         with self._pool.stream(
-            "POST", self._url, headers=self._headers, content=content, extensions={"timeout": limits}
+            "POST", self._url, headers=headers, content=content, extensions={"timeout": limits}
         ) as response:
             if response.status in _REDIRECTS:
                 raise StatusRefused(

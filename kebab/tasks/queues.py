@@ -23,6 +23,9 @@ BEAT_SCHEDULE: Final = {
     "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},
     "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
     "older-chunks": {"task": "ingest.replace_older_chunks", "schedule": 300.0, "options": {"expires": 600}},
+    "notify": {"task": "search.notify", "schedule": 5.0, "options": {"expires": 600}},
+    "deliver-webhooks": {"task": "webhooks.deliver", "schedule": 5.0, "options": {"expires": 600}},
+    "prune-webhooks": {"task": "webhooks.prune", "schedule": 3600.0, "options": {"expires": 600}},
     "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
 }
 

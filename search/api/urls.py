@@ -22,6 +22,7 @@ from search.api.evaluation.topics import (
 from search.api.inspection import DocumentInspectionView
 from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.rules import OneRuleView, RulesView
+from search.api.saved_searches import OneSavedSearchView, SavedSearchesView, SavedSearchFeedView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
 from search.api.several import SeveralSearchView
@@ -30,6 +31,7 @@ from search.api.suggest import SuggestView
 _STORES = "openai/vector_stores"
 _DOCUMENT = "/documents/<hex32:doc_id>"
 _TOPICS = "/eval/topics"
+_SAVED = "/saved-searches/<uuid:search_id>"
 _ANSWER = "/answers/<uuid:answer_id>"
 
 urlpatterns = [
@@ -63,6 +65,9 @@ urlpatterns = [
         f"{_TOPICS}/from-feedback", EvalTopicsOfFeedbackView.as_view(), "api-eval-topics-of-feedback"
     ),
     below_workspace(f"{_TOPICS}/<uuid:topic_id>", OneEvalTopicView.as_view(), "api-eval-topic"),
+    below_workspace("/saved-searches", SavedSearchesView.as_view(), "api-saved-searches"),
+    below_workspace(_SAVED, OneSavedSearchView.as_view(), "api-saved-search"),
+    below_workspace(f"{_SAVED}/feed", SavedSearchFeedView.as_view(), "api-saved-search-feed"),
     below_workspace("/feedback", FeedbackView.as_view(), "api-feedback"),
     below_workspace("/chunks/<hex32:chunk_id>", ChunkView.as_view(), "api-chunk"),
 ]

@@ -8,6 +8,7 @@ from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
 from search.models.evaluation import Feedback, Judgement, Run, RunState, RunTopic, Topic, TopicOrigin
 from search.models.query_log import AskedQuery, Door, QueryReview, ReviewState
+from search.models.saved_search import Notify, SavedSearch
 from search.models.source import (
     Source,
     SourceKind,
@@ -32,11 +33,13 @@ __all__ = [
     "Judgement",
     "KeptAnswer",
     "MediaKind",
+    "Notify",
     "QueryReview",
     "ReviewState",
     "Run",
     "RunState",
     "RunTopic",
+    "SavedSearch",
     "Source",
     "SourceKind",
     "SourceReader",

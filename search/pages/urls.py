@@ -5,6 +5,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import kebab.http.api.urls  # noqa: F401  # registers the converter of document ids
+from search.notifications.feed import FeedView
 from search.pages.ask.urls import urlpatterns as asking
 from search.pages.bookmarks import BookmarkAction, BookmarksPage
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
@@ -12,6 +13,12 @@ from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage, QueryReviewAction
 from search.pages.rules import RuleDeletion, RulesPage, RuleSwitch
+from search.pages.saved_searches import (
+    SavedSearchChange,
+    SavedSearchDeletion,
+    SavedSearchesPage,
+    SavedSearchFeed,
+)
 from search.pages.search.answer import QuotedAnswer
 from search.pages.search.more import MoreHits, Vote
 from search.pages.search.views import CountedFilters, SearchPage
@@ -22,6 +29,7 @@ urlpatterns = [
     path("", HomePage.as_view(), name="home"),
     path("workspaces", WorkspacesPage.as_view(), name="workspaces"),
     path("opensearch.xml", OpenSearchDescription.as_view(), name="opensearch"),
+    path("feeds/<str:secret>", FeedView.as_view(), name="feed"),
     path("search", SearchEverywhere.as_view(), name="everywhere"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/search/answer", QuotedAnswer.as_view(), name="search-answer"),
@@ -31,6 +39,14 @@ urlpatterns = [
     path("w/<str:slug>/settings/rules", RulesPage.as_view(), name="rules"),
     path("w/<str:slug>/settings/rules/<hex32:rule_id>/switch", RuleSwitch.as_view(), name="rule-switch"),
     path("w/<str:slug>/settings/rules/<hex32:rule_id>/delete", RuleDeletion.as_view(), name="rule-deletion"),
+    path("w/<str:slug>/saved", SavedSearchesPage.as_view(), name="saved-searches"),
+    path("w/<str:slug>/saved/<uuid:search_id>", SavedSearchChange.as_view(), name="saved-search"),
+    path(
+        "w/<str:slug>/saved/<uuid:search_id>/delete",
+        SavedSearchDeletion.as_view(),
+        name="saved-search-deletion",
+    ),
+    path("w/<str:slug>/saved/<uuid:search_id>/feed", SavedSearchFeed.as_view(), name="saved-search-feed"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/insight/review", QueryReviewAction.as_view(), name="query-review"),
     path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),

@@ -16,6 +16,7 @@ from django.db.models import (
     ExpressionWrapper,
     IntegerField,
     OuterRef,
+    Q,
     QuerySet,
     Value,
 )
@@ -28,7 +29,9 @@ from kebab.http.api.permissions import Need
 from kebab.people.access.caller import Access
 from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspace_settings.registry import default_of, preference
-from kebab.tenancy.current_workspace import acting_in_step
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in_step
+from kebab.webhooks.models import Endpoint, EventType
+from kebab.webhooks.outbox import Event, publish
 from search.access.restrictions import hidden_sources
 from search.models import AskedQuery, Door, QueryReview, ReviewState
 from search.models.query_log import MAX_ASKED_CHARS
@@ -51,10 +54,12 @@ def store_queries(workspace_id: uuid.UUID, queries: Sequence[LoggedQuery]) -> No
     with acting_in_step(workspace_id):
         try:
             with transaction.atomic():
-                AskedQuery.objects.bulk_create(map(_build_row, queries), ignore_conflicts=True)
+                rows = [_build_row(query) for query in queries]
+                AskedQuery.objects.bulk_create(rows, ignore_conflicts=True)
+                _publish_unsuccessful(workspace_id, [row for row in rows if not row.typist])
                 _delete_keystrokes(workspace_id)
                 _delete_repetitions(workspace_id)
-                _clear_typists(workspace_id)
+                clear_typists(workspace_id)
         except IntegrityError:  # the workspace has gone
             return
 
@@ -157,13 +162,42 @@ def _queries_of_same_typist(**narrowed: Any) -> "QuerySet[AskedQuery]":
     return found
 
 
-def _clear_typists(workspace_id: uuid.UUID) -> None:
-    """Clear the typists of queries older than a minute; called hourly."""
-    _queries_with_typist(workspace_id).filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER).update(typist="")
+def publish_typed_queries() -> None:
+    """Tell webhooks of unsuccessful queries on pages, once their keystrokes are over."""
+    with acting_everywhere():
+        told = Endpoint.objects.filter(disabled_at=None, events__contains=[EventType.SEARCH_UNSUCCESSFUL])
+        workspace_ids = list(told.order_by().values_list("workspace_id", flat=True).distinct())
+    for workspace_id in workspace_ids:
+        with acting_in_step(workspace_id):
+            clear_typists(workspace_id)
+
+
+def clear_typists(workspace_id: uuid.UUID) -> None:
+    """Clear the typists of queries older than a minute, which are told to webhooks now; called hourly."""
+    typed = _queries_with_typist(workspace_id).filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER)
+    with transaction.atomic():
+        unsuccessful = list(typed.filter(hits=0).select_for_update())
+        _publish_unsuccessful(workspace_id, unsuccessful)
+        typed.filter(Q(hits__gt=0) | Q(pk__in=[query.pk for query in unsuccessful])).update(typist="")
+
+
+def _publish_unsuccessful(workspace_id: uuid.UUID, queries: Sequence[AskedQuery]) -> None:
+    events = [
+        Event(
+            type=EventType.SEARCH_UNSUCCESSFUL,
+            subject=query.pk.hex,
+            data={"query": query.text, "mode": query.mode, "interface": query.door},
+            id=query.pk,
+            at=query.asked_at,
+        )
+        for query in queries
+        if not query.hits
+    ]
+    publish(workspace_id, events)
 
 
 def _prune(workspace: Workspace) -> int:
-    _clear_typists(workspace.pk)
+    clear_typists(workspace.pk)
     oldest = timezone.now() - timedelta(days=preference(workspace, KEPT_DAYS))
     QueryReview.objects.in_workspace(workspace).filter(changed_at__lt=oldest).delete()
     old = AskedQuery.objects.in_workspace(workspace).filter(asked_at__lt=oldest)

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
@@ -12,10 +11,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from ingest.connectors.git.address import GitAddress, Transport
 from ingest.errors import CredentialsRefused
-from kebab.encryption import EncryptionError, decrypt, encrypt, reencrypt
+from kebab.encryption import EncryptionError, RotationResult, decrypt, encrypt, rotate_column
 from search.models import Source
-
-logger = logging.getLogger(__name__)
 
 MAX_USERNAME_CHARS: Final = 200
 MAX_SECRET_CHARS: Final = 4_000
@@ -66,36 +63,9 @@ def decrypt_credentials(sealed: str) -> Credentials | None:
     return Credentials(**json.loads(decrypt(sealed))) if sealed else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RotationResult:
-    """The result of a key rotation, in numbers of sources."""
-
-    #: Encrypted again, under the first key.
-    changed: int = 0
-    #: Already under the first key.
-    unchanged: int = 0
-    #: Ids of sources whose credentials no key decrypts.
-    unopened: tuple[str, ...] = ()
-
-
 def rotate_credentials() -> RotationResult:
     """Encrypt all sources' credentials with the first key; log and leave those that no key decrypts."""
-    changed, unchanged, unopened = 0, 0, []
-    # In one statement for all workspaces, since this is part of every start.
-    stored = Source.objects.exclude(sealed_credentials="")
-    for workspace_id, pk, sealed in stored.values_list("workspace_id", "pk", "sealed_credentials"):
-        try:
-            fresh = reencrypt(sealed)
-        except EncryptionError as error:
-            logger.warning("credentials of source %s: %s", pk, error)
-            unopened.append(str(pk))
-            continue
-        if fresh == sealed:
-            unchanged += 1
-        else:  # unless they were replaced meanwhile
-            sources = Source.objects.in_workspace(workspace_id)
-            changed += sources.filter(pk=pk, sealed_credentials=sealed).update(sealed_credentials=fresh)
-    return RotationResult(changed=changed, unchanged=unchanged, unopened=tuple(unopened))
+    return rotate_column(Source.objects.all(), "sealed_credentials")
 
 
 def _check_key(text: str) -> str:

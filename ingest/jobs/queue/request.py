@@ -13,6 +13,7 @@ from ingest.chunking.types import CHUNKER_VERSION
 from ingest.errors import JobNotOpen
 from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue.hints import hint_on_commit
+from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.jobs.queue.retention import (
     hold_retained_blobs,
     is_retried_by_member,
@@ -255,8 +256,10 @@ def _cancel_open_jobs(jobs: QuerySet[Job]) -> None:
 
 
 def _cancel_queued_jobs(jobs: QuerySet[Job]) -> int:
-    queued = jobs.filter(state=JobState.QUEUED)
-    return queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
+    queued = list(jobs.filter(state=JobState.QUEUED).select_for_update())
+    publish_job_ends(queued, JobState.CANCELLED)
+    rows = jobs.filter(pk__in=[job.pk for job in queued])
+    return rows.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
 
 
 def record_run_end(job: Job, state: str, error: str = "") -> None:

@@ -18,6 +18,7 @@ from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue import hints, schedule
 from ingest.jobs.queue.attention import record_attention
 from ingest.jobs.queue.context import Ending, JobContext
+from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.queue.report import final_counts
 from ingest.jobs.queue.request import record_run_end, request_embedding
@@ -166,6 +167,7 @@ def _end_job(lease: Lease, state: JobState, error: str = "") -> None:
             error=error,
             **record_attention(job, state, counts),
         )
+        publish_job_ends([job], state, error)
         transaction.on_commit(partial(_count_end, job, state))
         if job.kind in UPLOAD_KINDS:
             if job.source_id is not None:

@@ -6,6 +6,8 @@ from typing import Any
 from ingest.connectors.git.credentials import rotate_credentials
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
+from kebab.encryption import RotationResult
+from kebab.webhooks.endpoints import rotate_secrets
 
 
 class Command(KebabCommand):
@@ -15,7 +17,12 @@ class Command(KebabCommand):
     needs = "servers"
 
     def run_command(self, **options: Any) -> int:
-        result = rotate_credentials()
+        sources, webhooks = rotate_credentials(), rotate_secrets()
+        result = RotationResult(
+            changed=sources.changed + webhooks.changed,
+            unchanged=sources.unchanged + webhooks.unchanged,
+            unopened=sources.unopened + webhooks.unopened,
+        )
         if self.as_json:
             self.print_json({"schema_version": "reseal.v1", **asdict(result)})
         else:
@@ -23,8 +30,12 @@ class Command(KebabCommand):
                 f"{result.changed} sealed anew, {result.unchanged} were under the first key already,"
                 f" {len(result.unopened)} can't be opened."
             )
-            for source in result.unopened:
+            for source in sources.unopened:
                 self.console.print(
                     f"Source {source}: add the key that it was sealed under, or give its credentials anew."
+                )
+            for webhook in webhooks.unopened:
+                self.console.print(
+                    f"Webhook {webhook}: add the key that it was sealed under, or create it anew."
                 )
         return Exit.UNHEALTHY if result.unopened else Exit.DONE

@@ -198,13 +198,16 @@ class SearchInput:
 
     def search_filters(self) -> SearchFilters:
         """Build the filters. Raises InvalidFilter, naming filter and value."""
+        return filters_from_json(self.filters_json())
+
+    def filters_json(self) -> dict[str, Any]:
+        """Return the filters as the API has them. Raises InvalidFilter for too many."""
         if len(self.filters) > _MAX_VALUES:
             raise InvalidFilter(f"There are {len(self.filters)} filters; give {_MAX_VALUES} at most.")
         given: dict[str, Any] = {}
         for name, value in self.filters:
             given[name] = value if name in SINGLE else [*given.get(name, ()), value]
-        given |= {name: _add_midnight(given[name]) for name in MOMENTS if name in given}
-        return filters_from_json(given)
+        return given | {name: _add_midnight(given[name]) for name in MOMENTS if name in given}
 
 
 def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:

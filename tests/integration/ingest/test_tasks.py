@@ -11,8 +11,11 @@ from ingest.jobs.queue.request import cancel, request_embedding, request_sync
 from ingest.models import Job, JobKind
 from kebab.celery import app
 from kebab.http.api.models import IdempotencyKey
+from kebab.people.access.caller import operator_access
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_nowhere
+from kebab.webhooks.endpoints import send_test
+from kebab.webhooks.models import Delivery
 from search.corpus.blobs import has_blob, store_blob
 from search.mirror import local_mirrors
 from search.mirror.sync.follow import MirrorFollower
@@ -22,6 +25,7 @@ from tests.pages.query_log.factories import make_query
 from tests.support.corpus import write
 from tests.support.jobs import fill, grow_old, upload
 from tests.support.search import sync
+from tests.support.webhooks import make_endpoint
 
 LONG_AGO = timezone.now() - timedelta(days=365)
 
@@ -99,6 +103,25 @@ def unmirrored_document(workspace, source):
     return (str(workspace.pk),), lambda: local_mirrors.mirror_seq(workspace.pk) == seq
 
 
+def changed_document(workspace, source):
+    make_endpoint(workspace, "https://hooks.example.org/", "document.indexed")
+    write(workspace, "a.md", "text")
+    return (), Delivery.objects.exists
+
+
+def due_delivery(workspace, source):
+    endpoint = make_endpoint(workspace, "https://hooks.example.org/", "document.indexed")
+    type(endpoint).objects.update(url="https://127.0.0.1/refused")
+    send_test(operator_access(workspace, "operator:test"), endpoint.pk)
+    return (), Delivery.objects.filter(attempts=1).exists
+
+
+def old_delivery(workspace, source):
+    due_delivery(workspace, source)
+    Delivery.objects.update(created_at=LONG_AGO)
+    return (), lambda: not Delivery.objects.exists()
+
+
 #: By task name: a function that prepares work and returns the arguments and a check that it is done.
 WORK = {
     "api.prune_idempotency_keys": old_idempotency_key,
@@ -109,10 +132,13 @@ WORK = {
     "ingest.run_embedding": unembedded_text,
     "ingest.run_job": unread_folder,
     "ingest.sweep": unhinted_job,
+    "search.notify": changed_document,
     "search.prune_answers": old_answer,
     "search.prune_changes": old_changes,
     "search.prune_queries": old_query,
     "search.sync_mirror": unmirrored_document,
+    "webhooks.deliver": due_delivery,
+    "webhooks.prune": old_delivery,
 }
 
 

@@ -20,8 +20,10 @@ from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
+from kebab.webhooks.endpoints import create_endpoint, send_test
 from search.mirror import local_mirrors
 from search.models import Source
+from search.notifications.saved_searches import save_search
 from search.settings.rules import add_rule
 from tests.pages.every_page.sample_rows import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
@@ -144,7 +146,12 @@ def _people_ids(workspace: Workspace, people: Mapping[Role, User]) -> dict[str, 
     GroupMember.objects.create(workspace=workspace, group=group, membership=viewer)
     rule = add_rule(access, {"kind": "synonyms", "words": ["k8s", "Kubernetes"]}, force=False)
     uid = urlsafe_base64_encode(force_bytes(owner.pk))
+    hook = {"url": "https://hooks.harbour.example/kebab", "events": ["document.indexed", "job.failed"]}
+    webhook, _ = create_endpoint(access, description="Notice board", **hook)
+    send_test(access, webhook.pk)
     return {
+        "webhook_id": str(webhook.pk),
+        "search_id": str(save_search(access, name="Berths", text="berth", filters={}).pk),
         "user_id": str(viewer.user_id),
         "token_id": str(token.pk),
         "group_id": str(group.pk),

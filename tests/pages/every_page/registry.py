@@ -34,12 +34,19 @@ NO_PAGES = {
     "job": "the way to an act",
     "audit-csv": "a file",
     "opensearch": "a description for browsers",
+    "feed": "a feed for programs",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
 #: The least role that may do what is asked of an address below a workspace by POST.
 ACTS = {
-    **dict.fromkeys(("search-vote", "bookmark", "ask", "answer-delete"), Role.VIEWER),
+    **dict.fromkeys(
+        (
+            *("search-vote", "bookmark", "ask", "answer-delete"),
+            *("saved-searches", "saved-search", "saved-search-deletion", "saved-search-feed"),
+        ),
+        Role.VIEWER,
+    ),
     **dict.fromkeys(
         (
             *("new-source", "source-edit", "source-sync", "source-delete", "upload"),
@@ -56,6 +63,7 @@ ACTS = {
             *("tokens", "token", "token-revocation"),
             *("settings", "settings-search", "settings-retention"),
             *("rules", "rule-switch", "rule-deletion", "query-review"),
+            *("webhooks", "webhook-switch", "webhook-test", "webhook-deletion"),
             *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
             *("evaluation-run-new", "evaluation-run-repeat", "evaluation-run-delete"),
         ),
@@ -244,6 +252,9 @@ _PEOPLE: Sequence[RegisteredPage] = (
         RegisteredPage(route="rules", shows=".list .acts"),
         RegisteredPage(route="rules", variant="new", opens=".asked summary", shows=".sheet [name=words]"),
         RegisteredPage(route="settings-retention", shows="[name=answers_kept_days]"),
+        RegisteredPage(route="webhooks"),
+        RegisteredPage(route="webhooks", variant="new", opens=".asked summary", shows=".sheet [name=url]"),
+        RegisteredPage(route="webhook", shows="table.list"),
         RegisteredPage(route="audit"),
     ),
 )
@@ -251,6 +262,8 @@ _PEOPLE: Sequence[RegisteredPage] = (
 _ASKING: Sequence[RegisteredPage] = (
     RegisteredPage(route="ask"),
     RegisteredPage(route="bookmarks"),
+    RegisteredPage(route="saved-searches"),
+    RegisteredPage(route="saved-searches", variant="new", query="q=berth", shows="form [name=notify]"),
     RegisteredPage(route="answers"),
     RegisteredPage(route="answers", variant="as-owner", as_role=Role.OWNER),
     RegisteredPage(route="answer", is_personal=True),

@@ -36,6 +36,8 @@ _ARGUMENTS = {
     "answer_id": "answer",
     "conversation_id": "conversation",
     "rule_id": "rule",
+    "webhook_id": "webhook",
+    "search_id": "savedsearch",
 }
 WORKSPACE_ARGUMENTS = frozenset({"ws", "slug", "store"})
 _NAME = re.compile(r"\{[a-z]+\}")

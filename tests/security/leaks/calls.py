@@ -33,6 +33,7 @@ OPEN = {
     "password-reset-link": "opens a form for who has the link",
     "invitation-link": "opens a page for who has the link",
     "invitation": "a page for who has the link",
+    "feed": "a feed for who has the address",
     "api-schema": "a published schema",
     "schema": "the API's description",
     "schema-agent": "a part of the API's description",
@@ -333,8 +334,31 @@ def _rules() -> Iterator[Call]:
         yield Call(route="api-search", query=f"q={{stem}}pinned&mode={mode}", compared=NONE)
 
 
+def _notifications() -> Iterator[Call]:
+    hook = {"url": "https://hooks.example.net/", "events": ["document.indexed"]}
+    yield Call(route="api-webhooks")
+    yield Call(route="api-webhooks", method="post", body=hook, shown=NONE)
+    yield Call(route="api-webhook")
+    yield Call(route="api-webhook", method="patch", body={"is_enabled": False})
+    yield Call(route="api-webhook", method="delete", shown=NONE)
+    yield Call(route="api-webhook-test", method="post", shown=NONE)
+    yield Call(route="api-webhook-deliveries")
+    yield Call(route="api-webhook-deliveries", query="state=pending&limit=1")
+    # A saved search belongs to its owner alone.
+    yield Call(route="api-saved-searches", shown=NONE)
+    for narrowed in ({}, {"source": ["{sourcekey}"]}, {"doc_id": ["{doc}"]}):
+        searched = {"q": "{word}", "filters": narrowed, "notify": "webhook"}
+        yield Call(route="api-saved-searches", method="post", body=searched, shown=NONE)
+    yield Call(route="api-saved-search", shown=NONE, controlled=NONE)
+    yield Call(route="api-saved-search", method="patch", body={"notify": "no"}, shown=NONE, controlled=NONE)
+    yield Call(route="api-saved-search", method="delete", shown=NONE, controlled=NONE)
+    yield Call(route="api-saved-search-feed", method="post", shown=NONE, controlled=NONE)
+    yield Call(route="api-saved-search-feed", method="delete", shown=NONE, controlled=NONE)
+
+
 CALLS: Sequence[Call] = (
     *_people(),
+    *_notifications(),
     *_searches(),
     *_documents(),
     *_answers(),

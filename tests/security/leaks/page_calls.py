@@ -15,6 +15,25 @@ def page_calls() -> Iterator[Call]:
     yield from _evaluation_pages()
     yield from _source_pages()
     yield from _people_pages()
+    yield from _notification_pages()
+
+
+def _notification_pages() -> Iterator[Call]:
+    hook = {"url": "https://hooks.example.net/", "events": ["document.indexed"]}
+    yield Call(route="webhooks")
+    yield Call(route="webhooks", method="post", body=hook)
+    yield Call(route="webhook")
+    for action in ("switch", "test", "deletion"):
+        yield Call(route=f"webhook-{action}", method="post", shown=NONE)
+    # A saved search belongs to its owner alone.
+    yield Call(route="saved-searches", shown=NONE)
+    saved = {"name": "x", "notify": "no"}
+    for query in ("q={word}", "q=workers&source={sourcekey}"):
+        yield Call(route="saved-searches", query=query, shown=NONE)
+        yield Call(route="saved-searches", method="post", query=query, body=saved, shown=NONE)
+    yield Call(route="saved-search", method="post", body=saved, shown=NONE, controlled=NONE)
+    for action in ("deletion", "feed"):
+        yield Call(route=f"saved-search-{action}", method="post", shown=NONE, controlled=NONE)
 
 
 def _search_pages() -> Iterator[Call]:

@@ -25,6 +25,7 @@ from kebab.people.models import (
 )
 from kebab.people.tokens import mint_token
 from kebab.people.workspaces import store_settings
+from kebab.webhooks.models import Delivery, Endpoint, EventType
 from search.corpus import DocumentLocation, ensure_version, replace_document
 from search.corpus.blobs import store_blob
 from search.libraries.source_stats import refresh_source_stats
@@ -36,6 +37,7 @@ from search.models import (
     Judgement,
     Run,
     RunTopic,
+    SavedSearch,
     Source,
     Topic,
 )
@@ -329,7 +331,39 @@ def _hidden_people(workspace: Workspace, stem: str, group: Group) -> dict[str, s
         claimed_at=timezone.now(),
         created_at=timezone.now(),
     )
-    return {"user": str(user.pk), "token": str(token.pk), "invitation": str(invitation.pk)}
+    people = {"user": user, "token": token, "invitation": invitation}
+    named = {name: str(row.pk) for name, row in people.items()}
+    return {**named, **_hidden_notifications(membership, stem)}
+
+
+def _hidden_notifications(membership: Membership, stem: str) -> dict[str, str]:
+    """Create a webhook with an event on its way, and a saved search."""
+    workspace = membership.workspace
+    endpoint = Endpoint.objects.create(
+        workspace=workspace,
+        url=f"https://{stem}hook.example.org/",
+        description=f"{stem}hookname",
+        events=list(EventType),
+        sealed_secret=f"{stem}hooksecret",
+    )
+    Delivery.objects.create(
+        workspace=workspace,
+        endpoint=endpoint,
+        event_id=uuid.uuid4(),
+        type=EventType.DOCUMENT_INDEXED,
+        subject=f"{stem}subject",
+        body=f'{{"data": "{stem}eventdata"}}',
+        created_at=timezone.now(),
+        due_at=timezone.now(),
+    )
+    saved = SavedSearch.objects.create(
+        workspace=workspace,
+        membership=membership,
+        name=f"{stem}savedname",
+        text=f"{stem}savedquery",
+        mode="lexical",
+    )
+    return {"webhook": str(endpoint.pk), "savedsearch": str(saved.pk)}
 
 
 def _hidden_rules(source: Source, stem: str, doc_id: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobKind, Unreadable, WebPage
 from kebab.http.api.models import IdempotencyKey
+from kebab.people.access.caller import operator_access
 from kebab.people.models import (
     AuditEvent,
     Group,
@@ -23,6 +24,7 @@ from kebab.people.models import (
 )
 from kebab.people.tokens import mint_token
 from kebab.tenancy.checks import tenant_models
+from kebab.webhooks.endpoints import send_test
 from search.models import (
     Bookmark,
     ChunkVector,
@@ -32,6 +34,7 @@ from search.models import (
     QueryReview,
     Run,
     RunTopic,
+    SavedSearch,
     Source,
     SourceReader,
     Topic,
@@ -39,6 +42,7 @@ from search.models import (
 from tests.integration.search.answers.factories import make_answer
 from tests.pages.query_log.factories import make_query
 from tests.support.corpus import make_place, make_workspace, write
+from tests.support.webhooks import make_endpoint
 
 MODELS = tenant_models()
 #: Models whose rows a workspace can neither update nor delete.
@@ -97,6 +101,11 @@ def make_tenant(name: str) -> Tenant:
     Bookmark.objects.create(workspace=workspace, document=source.documents.get(), creator=name)
     make_query(workspace, f"xyzzy{name}")
     QueryReview.objects.create(workspace=workspace, folded=f"xyzzy{name}", state="done", owner=name)
+    endpoint = make_endpoint(workspace, "https://hooks.example.org/", "job.failed")
+    send_test(operator_access(workspace, "operator:test"), endpoint.pk)
+    SavedSearch.objects.create(
+        workspace=workspace, membership=membership, name=name, text=name, mode="hybrid"
+    )
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 
 

@@ -27,6 +27,7 @@ OF_CALLERS = {
     "people_workspace_slug_6193c943_like",
     "people_workspace_slug_key",
     "invitation_by_email",
+    "search_savedsearch_feed_sha256_key",
 }
 # Queried by operators and sweeps over all workspaces.
 OF_OPERATORS = {

@@ -12,6 +12,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from ingest.models import Job
 from kebab.people.models import ApiToken, Group, Invitation
+from kebab.webhooks.models import Endpoint
 from search.models import Document, KeptAnswer, Run, Source, Topic
 from search.retrieval.query.rules import RuleKind
 from tests.security.leaks.routes import routes
@@ -29,7 +30,9 @@ NO_PAGES = {
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
     *("workspace-deletion", "profile-theme", "profile-sessions"),
-    *("profile-tokens", "profile-token-revocation"),
+    *("profile-tokens", "profile-token-revocation", "feed"),
+    *("webhook-switch", "webhook-test", "webhook-deletion"),
+    *("saved-search", "saved-search-deletion", "saved-search-feed"),
 }
 
 
@@ -123,6 +126,9 @@ def _people_pages(operator, workspace):
         "settings-retention": [f"{at}/settings/retention"],
         "workspace-deletion": [f"{at}/settings/delete"],
         "audit": [f"{at}/audit"],
+        "webhooks": [f"{at}/webhooks"],
+        "webhook": [f"{at}/webhooks/{Endpoint.objects.get(workspace=workspace).pk}"],
+        "saved-searches": [f"{at}/saved", f"{at}/saved?q={quote(hostile())}"],
     }
 
 

@@ -27,7 +27,7 @@ _UNCHANGED = {
 }
 # JSON keys that programs branch on.
 _UNCHANGED_KEYS = {"kind"}
-_APPS = ("people", "search", "ingest", "kebab_api", "api")
+_APPS = ("people", "search", "ingest", "kebab_api", "api", "webhooks")
 # Rows that can't be updated are created hostile.
 _FINAL = {"people.AuditEvent"}
 # Rows of each model to make hostile.

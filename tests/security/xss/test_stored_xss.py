@@ -9,10 +9,12 @@ from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState, WebPage
 from kebab.admin.site import site
+from kebab.people.access.caller import operator_access
 from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
+from kebab.webhooks.endpoints import send_test
 from search.mirror import local_mirrors
-from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
+from search.models import Feedback, Judgement, Run, RunTopic, SavedSearch, Source, Topic
 from search.settings.rules import validate_rules
 from tests.integration.search.answers.factories import make_answer
 from tests.pages.every_page.sample_rows import fill_topics
@@ -25,6 +27,7 @@ from tests.security.xss.hostile import ADDRESS, MARK, hostile, poison
 from tests.support.api import quarantine
 from tests.support.browser import needs_browser
 from tests.support.samples import content_of
+from tests.support.webhooks import make_endpoint
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
@@ -47,6 +50,9 @@ _MUST_BE_HOSTILE = {
     *("search.Source.config", "search.Source.default_tags", "search.Source.description", "search.Source.key"),
     *("search.Source.project", "search.Source.rules", "search.Source.title"),
     *("search.SourceVersion.tag", "search.SourceVersion.title"),
+    *("search.SavedSearch.filters", "search.SavedSearch.name", "search.SavedSearch.text"),
+    *("webhooks.Delivery.body", "webhooks.Delivery.error", "webhooks.Endpoint.description"),
+    *("webhooks.Endpoint.disabled_because", "webhooks.Endpoint.url"),
 }
 _MEDIA = {
     "code": ("a.py", "code", "text/x-python"),
@@ -105,6 +111,7 @@ def poisoned_data(stage, shelf):
         Membership.objects.create(workspace=each, user=operator, role=Role.OWNER)
     mint_token(workspace, scopes=["search"], name=hostile(200), created_by=operator)
     _put_into_a_group(workspace, operator)
+    _notify(workspace, operator)
     source = Source.objects.in_workspace(workspace).get()
     _leave_traces(workspace, source)
     fill_topics(source, documents[0].path)
@@ -171,6 +178,14 @@ def _put_into_a_group(workspace, operator):
     group = Group.objects.create(workspace=workspace, name="a")
     membership = Membership.objects.get(workspace=workspace, user=operator)
     GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
+
+
+def _notify(workspace, operator):
+    """Create a webhook with a delivery, and a saved search of the operator."""
+    endpoint = make_endpoint(workspace, "https://hooks.example.org/", "job.failed")
+    send_test(operator_access(workspace, "operator:test"), endpoint.pk)
+    membership = Membership.objects.get(workspace=workspace, user=operator)
+    SavedSearch.objects.create(workspace=workspace, membership=membership, name="a", text="a", mode="hybrid")
 
 
 def _leave_traces(workspace, source):

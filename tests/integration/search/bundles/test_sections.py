@@ -8,7 +8,7 @@ from search.bundles.format.sections import NOT_CARRIED, SECTIONS_BY_NAME
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "bundles.md"
-_OURS = ("people", "search", "ingest")
+_OURS = ("people", "search", "ingest", "webhooks")
 # The field that a bundle's number stands for.
 _STANDS_FOR = {f"{name}_number": name for name in ("source", "group", "version", "topic", "run")}
 

@@ -1,0 +1,202 @@
+"""Delivery of queued events: at least once, and of one subject in their order.
+
+The endpoint's row is locked while an event is sent: one sender at a time, and whoever disables or deletes the
+endpoint waits for it, so that nothing is sent after. A sender that dies loses the lock with its connection,
+and another sends the event again. An event that fails delays later ones of its subject; an endpoint pauses
+after each failure, and is disabled after days without a success.
+"""
+
+import logging
+import random
+import time
+import uuid
+from datetime import timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from kebab.database.on_commit import run_on_commit
+from kebab.encryption import EncryptionError, decrypt
+from kebab.http_client.endpoint import JsonEndpoint
+from kebab.http_client.errors import RequestFailed, StatusRefused
+from kebab.people import audit
+from kebab.stack.supervisor import worker_stop
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from kebab.webhooks.failure_mail import mail_disabled
+from kebab.webhooks.models import Delivery, DeliveryState, Endpoint
+from kebab.webhooks.signature import signed_headers
+
+logger = logging.getLogger(__name__)
+
+#: The time for one request; below `lock_timeout`, for which those who change the endpoint wait.
+REQUEST_LIMIT_S: Final = 4.0
+#: After as long without a success an endpoint is disabled, and an event given up.
+GIVE_UP_AFTER: Final = timedelta(days=3)
+#: Retention of deliveries.
+KEEP: Final = timedelta(days=7)
+# A call begins no request after this time; the next call goes on.
+_RUN_LIMIT_S: Final = 4.0
+_FIRST_DELAY_S: Final = 5.0
+_LONGEST_DELAY_S: Final = 6 * 3600.0
+_LONGEST_PAUSE_S: Final = 600.0
+_GONE: Final = 410
+_MAX_ERROR_CHARS: Final = 300
+_MAX_RESPONSE_BYTES: Final = 65_536
+
+
+def deliver_due(run_limit_s: float = _RUN_LIMIT_S) -> int:
+    """Send the events that are due, for a limited time; return the number delivered."""
+    ends_at = time.monotonic() + run_limit_s
+    with acting_everywhere():
+        due = list(_due_endpoints().values_list("workspace_id", "pk"))
+    random.shuffle(due)  # whoever comes first may use up the time
+    sender = _Sender()
+    count = 0
+    try:
+        for workspace_id, endpoint_id in due:
+            with acting_in(workspace_id):
+                while _may_go_on(ends_at) and _deliver_next(workspace_id, endpoint_id, sender):
+                    count += 1
+    finally:
+        sender.close()
+    return count
+
+
+def prune_deliveries() -> int:
+    """Delete deliveries past their retention; return the number deleted."""
+    workspaces = Endpoint.objects.order_by().values_list("workspace_id", flat=True).distinct()
+    old = [
+        Delivery.objects.filter(workspace=workspace_id, created_at__lt=timezone.now() - KEEP)
+        for workspace_id in workspaces
+    ]
+    return sum(rows.delete()[0] for rows in old)
+
+
+class _Sender:
+    """Sends deliveries, and keeps the connections of a run."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, JsonEndpoint] = {}
+
+    def send(self, endpoint: Endpoint, delivery: Delivery) -> None:
+        """Send a delivery. Raises RequestFailed, EncryptionError."""
+        secret = decrypt(endpoint.sealed_secret)
+        headers = signed_headers(secret, delivery.message_id, timezone.now(), delivery.body)
+        client = self._client(endpoint.url)
+        client.send(delivery.body.encode(), headers=headers, limit_s=REQUEST_LIMIT_S)
+
+    def _client(self, url: str) -> JsonEndpoint:
+        if url not in self._clients:
+            self._clients[url] = JsonEndpoint(
+                url,
+                headers={"User-Agent": "Kebab-Webhooks"},
+                private_hosts=settings.KEBAB_PRIVATE_HOSTS,
+                max_response_bytes=_MAX_RESPONSE_BYTES,
+            )
+        return self._clients[url]
+
+    def close(self) -> None:
+        for client in self._clients.values():
+            client.close()
+
+
+def _may_go_on(ends_at: float) -> bool:
+    return time.monotonic() < ends_at and not worker_stop.is_requested()
+
+
+def _receiving_endpoints() -> "QuerySet[Endpoint]":
+    """Return the endpoints that are neither disabled nor paused."""
+    is_awake = Q(paused_until=None) | Q(paused_until__lte=Now())
+    return Endpoint.objects.filter(is_awake, disabled_at=None)
+
+
+def _due_endpoints() -> "QuerySet[Endpoint]":
+    waiting = Delivery.objects.filter(
+        workspace=OuterRef("workspace"), endpoint=OuterRef("pk"), state=DeliveryState.PENDING
+    )
+    return _receiving_endpoints().filter(Exists(waiting.filter(due_at__lte=Now())))
+
+
+def _deliver_next(workspace_id: uuid.UUID, endpoint_id: uuid.UUID, sender: _Sender) -> bool:
+    """Send the endpoint's next delivery; return whether it was delivered, so that the next may follow."""
+    with transaction.atomic():
+        rows = _receiving_endpoints().filter(workspace=workspace_id, pk=endpoint_id)
+        endpoint = rows.select_for_update(no_key=True, skip_locked=True).first()
+        delivery = None if endpoint is None else _next_delivery(endpoint)
+        if endpoint is None or delivery is None:
+            return False
+        try:
+            sender.send(endpoint, delivery)
+        except (RequestFailed, EncryptionError) as error:
+            _record_failure(endpoint, delivery, error)
+            return False
+        _update(delivery, state=DeliveryState.DELIVERED, status=None, error="")
+        if endpoint.failures:
+            _update_endpoint(endpoint, failures=0, failing_since=None, paused_until=None)
+        return True
+
+
+def _next_delivery(endpoint: Endpoint) -> Delivery | None:
+    """Return the due delivery that no earlier one of its subject is waiting before, locked.
+
+    One that has failed comes after those that became due before it. Whoever deletes what the event is about
+    waits for the lock, too.
+    """
+    waiting = Delivery.objects.filter(
+        workspace=endpoint.workspace_id, endpoint=endpoint.pk, state=DeliveryState.PENDING
+    )
+    earlier = waiting.filter(subject=OuterRef("subject"), id__lt=OuterRef("id"))
+    due = waiting.filter(~Exists(earlier), due_at__lte=Now())
+    return due.order_by("due_at", "id").select_for_update(no_key=True).first()
+
+
+def _record_failure(endpoint: Endpoint, delivery: Delivery, error: Exception) -> None:
+    status, retry_after_s = None, 0.0
+    if isinstance(error, StatusRefused):
+        status, retry_after_s = error.status, error.retry_after_s or 0.0
+    now = timezone.now()
+    is_over = delivery.created_at < now - GIVE_UP_AFTER
+    _update(
+        delivery,
+        state=DeliveryState.FAILED if is_over else DeliveryState.PENDING,
+        due_at=_in(_backoff_s(delivery.attempts, _LONGEST_DELAY_S)),
+        status=status,
+        error=f"It {error}."[:_MAX_ERROR_CHARS],
+    )
+    since = endpoint.failing_since or now
+    pause_s = max(_backoff_s(endpoint.failures, _LONGEST_PAUSE_S), min(retry_after_s, _LONGEST_DELAY_S))
+    _update_endpoint(endpoint, failures=F("failures") + 1, failing_since=since, paused_until=_in(pause_s))
+    if status == _GONE or since < now - GIVE_UP_AFTER:
+        _disable(endpoint, f"It {error}.")
+
+
+def _disable(endpoint: Endpoint, reason: str) -> None:
+    _update_endpoint(endpoint, disabled_at=Now(), disabled_because=reason[:200])
+    audit.record_person(
+        "kebab", "webhook.disabled", endpoint.url, workspace=endpoint.workspace, reason=reason
+    )
+    run_on_commit(mail_disabled, endpoint, reason)
+    logger.warning("webhook %s is disabled: %s", endpoint.pk, reason)
+
+
+def _update(delivery: Delivery, **fields: Any) -> None:
+    rows = Delivery.objects.filter(workspace=delivery.workspace_id, pk=delivery.pk)
+    rows.update(attempts=F("attempts") + 1, attempted_at=Now(), **fields)
+
+
+def _update_endpoint(endpoint: Endpoint, **fields: Any) -> None:
+    Endpoint.objects.filter(workspace=endpoint.workspace_id, pk=endpoint.pk).update(**fields)
+
+
+def _backoff_s(failures: int, longest_s: float) -> float:
+    """Return a delay that doubles with each failure, with a jitter of a tenth."""
+    delay_s = min(longest_s, _FIRST_DELAY_S * 2.0 ** min(failures, 20))
+    return delay_s * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, not a secret
+
+
+def _in(seconds: float) -> Any:
+    return Now() + timedelta(seconds=seconds)

@@ -1,0 +1,133 @@
+"""Pages of webhooks. A secret is shown once, in the response that created it."""
+
+import uuid
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kebab.http.api.permissions import ADMINS, Need
+from kebab.pages.page import WorkspacePage
+from kebab.pages.pagination import list_page
+from kebab.people.models import Workspace
+from kebab.people.pages.form_page import FormPage, PeopleAction
+from kebab.webhooks.endpoints import (
+    change_endpoint,
+    create_endpoint,
+    delete_endpoint,
+    deliveries_of,
+    endpoints_of,
+    get_endpoint,
+    send_test,
+)
+from kebab.webhooks.models import EventType
+
+_EVENTS = {
+    EventType.DOCUMENT_INDEXED: gettext_lazy("document.indexed: a document is new or has changed"),
+    EventType.DOCUMENT_DELETED: gettext_lazy("document.deleted: a document was deleted"),
+    EventType.JOB_FINISHED: gettext_lazy("job.finished: an upload or a sync has ended"),
+    EventType.JOB_FAILED: gettext_lazy("job.failed: an upload or a sync has failed"),
+    EventType.SEARCH_UNSUCCESSFUL: gettext_lazy("search.unsuccessful: a search had no results"),
+    EventType.ALERT_MATCHED: gettext_lazy("alert.matched: new documents match a saved search"),
+}
+
+
+class WebhookForm(forms.Form):
+    """A new webhook."""
+
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        help_text=gettext_lazy("Begins with https://"),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "url"}),
+    )
+    events = forms.MultipleChoiceField(
+        label=gettext_lazy("Events"),
+        choices=[(event.value, words) for event, words in _EVENTS.items()],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    description = forms.CharField(label=gettext_lazy("Description"), max_length=200, required=False)
+
+
+class WebhooksPage(FormPage):
+    """The webhooks, and the form that creates one."""
+
+    tab = "settings"
+
+    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Create a webhook; its secret is in this response only. Raises InvalidRequest, Conflict."""
+        self.form = form = WebhookForm(request.POST)
+        if not form.is_valid():
+            return self.render_invalid(request, form)
+        endpoint, secret = create_endpoint(self.access, **form.cleaned_data)
+        return self.page(request, made=endpoint, secret=secret)
+
+    def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
+        """Render the webhooks, oldest first."""
+        context |= {
+            "form": WebhookForm() if form is None else form,
+            "webhooks": endpoints_of(self.access.workspace),
+        }
+        return self.render(request, "webhooks/webhooks.html", section="webhooks", **context)
+
+
+class WebhookPage(WorkspacePage):
+    """One webhook, and its deliveries."""
+
+    need: ClassVar[Need] = ADMINS
+    tab = "settings"
+
+    def show(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
+        """Return the page, with the newest deliveries first. Raises NotFound."""
+        endpoint = get_endpoint(workspace, webhook_id)
+        listed = list_page(self, request, deliveries_of(endpoint), ordering=("-id",))
+        return self.render(request, "webhooks/webhook.html", webhook=endpoint, list=listed)
+
+
+class WebhookAction(PeopleAction):
+    """An action on a webhook, after which its page is shown."""
+
+    tab = "settings"
+
+    def act(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
+        """Do it. Raises NotFound."""
+        messages.success(request, self.change(webhook_id))
+        return redirect("webhook", workspace.slug, webhook_id)
+
+    def change(self, webhook_id: uuid.UUID) -> str:
+        """Do it, and return what was done."""
+        raise NotImplementedError
+
+
+class WebhookSwitch(WebhookAction):
+    """Enables a webhook, or disables it with `on=no`."""
+
+    def change(self, webhook_id: uuid.UUID) -> str:
+        """Enable or disable it."""
+        is_enabled = self.request.GET.get("on") != "no"
+        change_endpoint(self.access, webhook_id, is_enabled=is_enabled)
+        return _("Webhook enabled") if is_enabled else _("Webhook disabled")
+
+
+class WebhookTest(WebhookAction):
+    """Sends a test event."""
+
+    def change(self, webhook_id: uuid.UUID) -> str:
+        """Queue the event. Raises Conflict for a disabled webhook."""
+        send_test(self.access, webhook_id)
+        return _("A test event is on its way. Reload the page in a few seconds.")
+
+
+class WebhookDeletion(PeopleAction):
+    """Deletes a webhook."""
+
+    tab = "settings"
+
+    def act(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
+        """Delete the webhook with its deliveries. Raises NotFound."""
+        delete_endpoint(self.access, webhook_id)
+        messages.success(request, _("Webhook deleted"))
+        return redirect("webhooks", workspace.slug)

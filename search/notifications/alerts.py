@@ -1,0 +1,117 @@
+"""Alerts: documents that have changed are searched for those that match, once they are searchable.
+
+The number of the last change that was looked at moves in the transaction that queues the mail or the event.
+"""
+
+import logging
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Now
+
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from kebab.webhooks.models import EventType
+from kebab.webhooks.outbox import Event, derive_event_id, publish
+from search.models import Change, Notify, SavedSearch
+from search.notifications.matches import changed_matches
+from search.notifications.saved_searches import owner_access
+from search.retrieval.errors import SearchError
+from search.retrieval.types import SearchHit
+
+logger = logging.getLogger(__name__)
+
+#: The most documents that one event or mail names.
+MAX_NAMED: Final = 100
+# Searches that one call evaluates, and changes that each looks at; the next call goes on.
+_SEARCHES: Final = 100
+_CHANGES: Final = 200
+#: Matches are collected for as long, so that many changes are one mail.
+MAIL_DELAY: Final = timedelta(minutes=5)
+
+
+def evaluate_alerts() -> int:
+    """Queue the alerts of saved searches behind the log of their workspace; return how many had matches."""
+    with acting_everywhere():
+        behind = list(_behind().order_by("?").values_list("workspace_id", "pk")[:_SEARCHES])
+    count = 0
+    for workspace_id, search_id in behind:
+        with acting_in(workspace_id):
+            count += _evaluate(workspace_id, search_id)
+    return count
+
+
+def _behind() -> "QuerySet[SavedSearch]":
+    alerted = SavedSearch.objects.exclude(notify=Notify.NO)
+    return alerted.filter(workspace__head_seq__gt=F("seen_seq"))
+
+
+def _evaluate(workspace_id: uuid.UUID, search_id: uuid.UUID) -> bool:
+    """Look at the next changes; return whether some documents match."""
+    rows = _behind().filter(workspace=workspace_id, pk=search_id)
+    saved = rows.select_related("workspace", "membership").first()
+    if saved is None:
+        return False
+    log = Change.objects.in_workspace(workspace_id).filter(seq__gt=saved.seen_seq).order_by("seq")
+    changes = list(log[:_CHANGES])
+    seq = changes[-1].seq if changes else saved.workspace.head_seq
+    upserted = {change.doc_id for change in changes if change.op == "upsert"}
+    hits = _find_matches(saved, sorted(upserted), seq)
+    return hits is not None and _queue(saved, hits, seq)
+
+
+def _find_matches(saved: SavedSearch, doc_ids: Sequence[uuid.UUID], seq: int) -> tuple[SearchHit, ...] | None:
+    """Return the matches for the owner; None if they can't be found now."""
+    access = owner_access(saved)
+    if access is None or not doc_ids:
+        return ()
+    try:
+        return changed_matches(saved, access, doc_ids, seq=seq)
+    except SearchError as error:
+        if error.status >= 500:
+            return None
+        # Such as a source that is gone, by which it is narrowed.
+        logger.info("saved search %s matches nothing: %s", saved.pk, type(error).__name__)
+        return ()
+
+
+def _queue(saved: SavedSearch, hits: Sequence[SearchHit], seq: int) -> bool:
+    """Queue the alert and move the number, unless another call or the owner was faster."""
+    own = SavedSearch.objects.in_workspace(saved.workspace_id).filter(pk=saved.pk)
+    with transaction.atomic():
+        fresh = own.filter(seen_seq=saved.seen_seq, notify=saved.notify).select_for_update().first()
+        if fresh is None:
+            return False
+        mail: dict[str, Any] = {}
+        if hits and saved.notify == Notify.WEBHOOK:
+            publish(saved.workspace_id, [_event(saved, hits, seq)])
+        elif hits:
+            told = [uuid.UUID(hex=hit.doc_id) for hit in hits]
+            due_at = Coalesce("mail_due_at", Now() + MAIL_DELAY)
+            unsent = list(dict.fromkeys([*fresh.unsent, *told]))[-MAX_NAMED:]
+            mail = {"unsent": unsent, "mail_due_at": due_at}
+        own.update(seen_seq=seq, **mail)
+    return bool(hits)
+
+
+def _event(saved: SavedSearch, hits: Sequence[SearchHit], seq: int) -> Event:
+    documents = [
+        {"document": hit.doc_id, "source": hit.source, "version": hit.version, "path": hit.doc_path}
+        for hit in hits
+    ]
+    return Event(
+        type=EventType.ALERT_MATCHED,
+        subject=str(saved.pk),
+        data={
+            "saved_search": str(saved.pk),
+            "name": saved.name,
+            "query": saved.text,
+            "seq": seq,
+            "documents": documents[:MAX_NAMED],
+            "document_count": len(documents),
+        },
+        id=derive_event_id("alert", saved.pk, seq),
+    )

@@ -1,0 +1,51 @@
+"""Documents that match a saved search, by its words: nearness alone would match every document."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from kebab.people.access.caller import Access
+from search.engine.search import search
+from search.models import SavedSearch
+from search.retrieval.query.filter_codec import filters_from_json
+from search.retrieval.types import Group, Mode, SearchHit, SearchQuery, Sort
+
+_SNIPPET_CHARS: Final = 300
+
+
+def newest_matches(saved: SavedSearch, access: Access, *, limit: int) -> tuple[SearchHit, ...]:
+    """Return the newest of the best matches that the owner may read. Raises SearchError."""
+    query = replace(_query(saved, limit), sort=Sort.DATE)
+    return search(saved.workspace, query, reader=access.reader).hits
+
+
+def changed_matches(
+    saved: SavedSearch, access: Access, doc_ids: Sequence[uuid.UUID], *, seq: int
+) -> tuple[SearchHit, ...]:
+    """Return those of the documents that match and that the owner may read, as of change `seq`.
+
+    Raises SearchError, NotSearchableYet while this node has not applied that change.
+    """
+    query = _query(saved, len(doc_ids))
+    chosen = {doc_id.hex for doc_id in doc_ids}
+    if query.filters.doc_id:
+        chosen &= set(query.filters.doc_id)
+    if not chosen:
+        return ()
+    narrowed = replace(query, filters=replace(query.filters, doc_id=tuple(sorted(chosen))))
+    return search(saved.workspace, narrowed, reader=access.reader, min_seq=seq, with_snippets=False).hits
+
+
+def _query(saved: SavedSearch, limit: int) -> SearchQuery:
+    return SearchQuery(
+        text=saved.text,
+        operators=True,
+        mode=Mode.LEXICAL,
+        group=Group.DOCUMENT,
+        k=limit,
+        typos=False,
+        floor=True,
+        filters=filters_from_json(saved.filters),
+        snippet_chars=_SNIPPET_CHARS,
+    )

@@ -1,0 +1,51 @@
+"""Events about the end of jobs, in the transaction of the end."""
+
+import json
+
+import pytest
+
+from ingest.jobs.queue.request import cancel, request_sync
+from kebab.webhooks.models import Delivery
+from tests.support.jobs import Killed, die, expire, fill, upload, work
+from tests.support.webhooks import make_endpoint
+
+
+@pytest.fixture
+def told(workspace):
+    endpoint = make_endpoint(workspace, "https://hooks.example.org/", "job.finished", "job.failed")
+
+    def events():
+        rows = Delivery.objects.filter(endpoint=endpoint).order_by("id")
+        facts = [(row.type, json.loads(row.body)["data"]) for row in rows]
+        return [(type_, fact["job"], fact["state"]) for type_, fact in facts if fact["kind"] != "embed"]
+
+    return events
+
+
+def test_finished_cancelled_and_failed_jobs_are_told_once(workspace, source, folder, told):
+    fill(folder, {"a.md": "text\n"})
+    done = work(request_sync(source))
+    cancelled = cancel(upload(workspace, "a.md", b"text"))
+    folder.rename(folder.parent / "away")
+    failed = work(request_sync(source))
+
+    assert told() == [
+        ("job.finished", str(done.pk), "succeeded"),
+        ("job.finished", str(cancelled.pk), "cancelled"),
+        ("job.failed", str(failed.pk), "failed"),
+    ]
+
+
+def test_worker_that_dies_at_the_end_tells_nothing_until_the_job_has_ended(
+    workspace, source, folder, told, monkeypatch
+):
+    fill(folder, {"a.md": "text\n"})
+    job = request_sync(source)
+    with monkeypatch.context() as patched:
+        patched.setattr("ingest.jobs.queue.run.partial", die)  # called just after the event is queued
+        with pytest.raises(Killed):
+            work(job)
+    assert told() == []
+    expire(job)
+    assert work(job).state == "succeeded"
+    assert told() == [("job.finished", str(job.pk), "succeeded")]
