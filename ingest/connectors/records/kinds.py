@@ -1,0 +1,93 @@
+"""The kinds of sources on the connector protocol: their fields, and how they are opened."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.utils.translation import gettext_lazy as _
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.records.protocol import RecordReader
+from ingest.connectors.records.s3 import BucketReader
+from ingest.connectors.records.settings import (
+    MAX_TEXT_CHARS,
+    ConnectorField,
+    ConnectorKind,
+    ReaderSettings,
+    check_server,
+)
+from ingest.errors import AddressNotAllowed, CredentialsRefused
+from kebab.encryption import EncryptionError, decrypt, encrypt
+from search.models import Source, SourceKind
+
+_URL: Final = ConnectorField(name="url", label=_("URL"), is_required=True)
+
+_S3: Final = ConnectorKind(
+    kind=SourceKind.S3,
+    label=_("S3 bucket"),
+    heading=_("Add an S3 bucket"),
+    summary=_("The objects of a bucket at AWS, MinIO, Ceph and others."),
+    icon="cylinder",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("Endpoint"),
+            help=_("For example https://s3.eu-central-1.amazonaws.com or https://minio.example.org"),
+            is_required=True,
+        ),
+        ConnectorField(name="bucket", label=_("Bucket"), is_required=True),
+        ConnectorField(name="prefix", label=_("Prefix"), help=_("Only objects below it, such as handbook/")),
+        ConnectorField(name="region", label=_("Region"), help=_("us-east-1 if empty.")),
+        ConnectorField(name="access_key_id", label=_("Access key ID"), is_credential=True),
+        ConnectorField(
+            name="secret_access_key", label=_("Secret access key"), type="secret", is_credential=True
+        ),
+    ),
+    open=BucketReader,
+    check=check_server,
+)
+
+RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {kind.kind.value: kind for kind in (_S3,)}
+
+
+def record_config(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a source with this configuration. Raises AddressNotAllowed, CredentialsRefused."""
+    declared = RECORD_KINDS[kind]
+    config = {field.name: given[field.name] for field in declared.config_fields if given.get(field.name)}
+    return {
+        "config": declared.check(config),
+        "sealed_credentials": seal_credentials(kind, given.get("credentials") or {}),
+    }
+
+
+def seal_credentials(kind: str, given: Mapping[str, Any]) -> str:
+    """Return the credentials as they are stored; "" for none. Raises CredentialsRefused."""
+    fields = RECORD_KINDS[kind].credential_fields
+    credentials = {field.name: given[field.name] for field in fields if given.get(field.name)}
+    is_required = any(field.is_required for field in fields)
+    missing = [field.name for field in fields if field.name not in credentials]
+    unknown = sorted(given.keys() - {field.name for field in fields})
+    if unknown:
+        raise CredentialsRefused(f"The credentials have no {', '.join(unknown)}.")
+    if missing and (credentials or is_required):
+        raise CredentialsRefused(f"The credentials lack {', '.join(missing)}.")
+    if any(not isinstance(value, str) or len(value) > MAX_TEXT_CHARS for value in credentials.values()):
+        raise CredentialsRefused(f"Credentials are texts of {MAX_TEXT_CHARS:,} characters at most.")
+    try:
+        return encrypt(json.dumps(credentials)) if credentials else ""
+    except EncryptionError as error:
+        raise CredentialsRefused(str(error)) from error
+
+
+def open_reader(source: Source, while_waiting: Callable[[], None]) -> RecordReader:
+    """Open the source for one job. Raises ListingFailed."""
+    try:
+        sealed = source.sealed_credentials
+        settings = ReaderSettings(
+            config=source.config,
+            credentials=json.loads(decrypt(sealed)) if sealed else {},
+            while_waiting=while_waiting,
+        )
+        return RECORD_KINDS[source.kind].open(settings)
+    except (EncryptionError, AddressNotAllowed) as error:
+        raise ListingFailed(str(error)) from error
