@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.errors import ListingFailed
+from ingest.connectors.records.feed import FeedReader
+from ingest.connectors.records.mailbox import MailboxReader, check_mailbox
 from ingest.connectors.records.protocol import RecordReader
 from ingest.connectors.records.s3 import BucketReader
 from ingest.connectors.records.settings import (
@@ -16,12 +19,19 @@ from ingest.connectors.records.settings import (
     ReaderSettings,
     check_server,
 )
+from ingest.connectors.records.webdav import WebdavReader
 from ingest.errors import AddressNotAllowed, CredentialsRefused
 from kebab.encryption import EncryptionError, decrypt, encrypt
 from search.models import Source, SourceKind
 
-_URL: Final = ConnectorField(name="url", label=_("URL"), is_required=True)
-
+_USERNAME: Final = ConnectorField(name="username", label=_("User name"), is_credential=True)
+_PASSWORD: Final = ConnectorField(
+    name="password",
+    label=_("Password"),
+    help=_("Prefer a password for this app alone. Stored encrypted, never shown again."),
+    type="secret",
+    is_credential=True,
+)
 _S3: Final = ConnectorKind(
     kind=SourceKind.S3,
     label=_("S3 bucket"),
@@ -47,7 +57,71 @@ _S3: Final = ConnectorKind(
     check=check_server,
 )
 
-RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {kind.kind.value: kind for kind in (_S3,)}
+_WEBDAV: Final = ConnectorKind(
+    kind=SourceKind.WEBDAV,
+    label=_("Nextcloud or WebDAV"),
+    heading=_("Add a Nextcloud or WebDAV folder"),
+    summary=_("The files of a folder, including subfolders."),
+    icon="cloud",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("URL"),
+            help=_("For example https://cloud.example.org/remote.php/dav/files/ada/Handbook"),
+            is_required=True,
+        ),
+        _USERNAME,
+        _PASSWORD,
+    ),
+    open=WebdavReader,
+    check=check_server,
+)
+
+_FEED: Final = ConnectorKind(
+    kind=SourceKind.FEED,
+    label=_("RSS or Atom feed"),
+    heading=_("Add a feed"),
+    summary=_("The entries of a feed, with author and date. Entries stay when the feed drops them."),
+    icon="rss",
+    fields=(
+        ConnectorField(
+            name="url", label=_("URL"), help=_("For example https://example.org/feed.xml"), is_required=True
+        ),
+        _USERNAME,
+        _PASSWORD,
+    ),
+    open=FeedReader,
+    check=check_server,
+)
+_IMAP: Final = ConnectorKind(
+    kind=SourceKind.IMAP,
+    label=_("Mailbox"),
+    heading=_("Add a mailbox"),
+    summary=_("The mails of a shared mailbox, by folder."),
+    icon="mail",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("Server"),
+            help=_("For example imaps://mail.example.org"),
+            is_required=True,
+        ),
+        replace(_USERNAME, is_required=True),
+        replace(_PASSWORD, is_required=True),
+        ConnectorField(
+            name="folders",
+            label=_("Folders"),
+            help=_("Comma-separated. If empty, all but drafts, junk and trash."),
+            type="list",
+        ),
+    ),
+    open=MailboxReader,
+    check=check_mailbox,
+)
+
+RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {
+    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED)
+}
 
 
 def record_config(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:

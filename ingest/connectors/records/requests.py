@@ -16,8 +16,8 @@ from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooL
 
 #: Limit of a listing's page.
 MAX_LISTING_BYTES: Final = 32 * 1024**2
-# Pauses before a request is repeated: ±25 %, longer if the server asks for it.
-_PAUSES_S: Final = (1.0, 4.0, 16.0)
+#: Pauses before a request is repeated, longer if the server asks for it.
+PAUSES_S: Final = (1.0, 4.0, 16.0)
 _MAX_PAUSE_S: Final = 120.0
 _POLL_S: Final = 0.25
 _UNAVAILABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
@@ -57,7 +57,7 @@ class ServerRequests:
 
         `headers` is called for each try, because a signature holds for a time.
         """
-        for pause_s in (*_PAUSES_S, None):
+        for pause_s in (*PAUSES_S, None):
             try:
                 answer = self._send(method, key, limit_bytes, headers(), content)
             except ResponseTooLarge:
@@ -71,7 +71,7 @@ class ServerRequests:
                 reason, after_s = f"answers {answer.status}", answer.headers.get("retry-after", "")
             if pause_s is None:
                 raise SourceAway(f"{self._server.host} {reason}.")
-            self._pause(max(pause_s * random.uniform(0.75, 1.25), _seconds(after_s)))  # noqa: S311  # jitter
+            pause(max(pause_s, _seconds(after_s)), self._while_waiting)
         raise AssertionError
 
     def fetch(self, key: str, *, limit_bytes: int, headers: Callable[[], Mapping[str, str]] = dict) -> bytes:
@@ -119,11 +119,13 @@ class ServerRequests:
                 body=response.read(limit_bytes),
             )
 
-    def _pause(self, seconds: float) -> None:
-        ends_at = time.monotonic() + seconds
-        while (left_s := ends_at - time.monotonic()) > 0:
-            self._while_waiting()
-            time.sleep(min(left_s, _POLL_S))
+
+def pause(seconds: float, while_waiting: Callable[[], None]) -> None:
+    """Wait for about `seconds`, calling `while_waiting` repeatedly."""
+    ends_at = time.monotonic() + seconds * random.uniform(0.75, 1.25)  # noqa: S311  # jitter, not a secret
+    while (left_s := ends_at - time.monotonic()) > 0:
+        while_waiting()
+        time.sleep(min(left_s, _POLL_S))
 
 
 def _seconds(retry_after: str) -> float:
