@@ -86,7 +86,7 @@ def end_record_sync(context: JobContext, version: SourceVersion) -> None:
 
 
 class _Difference:
-    """What a listing reports that differs from what is indexed."""
+    """The files of a listing that differ from the indexed ones."""
 
     def __init__(self, known: Mapping[str, IndexedFile], only: Collection[str] | None) -> None:
         self.listing = Listing()
