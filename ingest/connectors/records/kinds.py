@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.feed import FeedReader
 from ingest.connectors.records.mailbox import MailboxReader, check_mailbox
+from ingest.connectors.records.program.reader import ProgramReader, check_program
 from ingest.connectors.records.protocol import RecordReader
 from ingest.connectors.records.s3 import BucketReader
 from ingest.connectors.records.settings import (
@@ -119,8 +120,25 @@ _IMAP: Final = ConnectorKind(
     check=check_mailbox,
 )
 
+_PROGRAM: Final = ConnectorKind(
+    kind=SourceKind.PROGRAM,
+    label=_("Connector program"),
+    heading=_("Add a source of a connector program"),
+    summary=_("What a program of this server reads from another system."),
+    icon="plug",
+    fields=(
+        ConnectorField(name="program", label=_("Program"), is_required=True),
+        ConnectorField(
+            name="options", label=_("Options"), help=_("Comma-separated, as name=value."), type="list"
+        ),
+        ConnectorField(name="token", label=_("Access token"), type="secret", is_credential=True),
+    ),
+    open=ProgramReader,
+    check=check_program,
+)
+
 RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {
-    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED)
+    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED, _PROGRAM)
 }
 
 

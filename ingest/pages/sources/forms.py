@@ -459,7 +459,8 @@ NEW_SOURCE_FORMS: Mapping[str, type[NewSourceForm]] = {
 
 def offered_kinds() -> list[str]:
     """Return the kinds that this server allows to add."""
-    return [kind for kind in NEW_SOURCE_FORMS if kind != SourceKind.FOLDER or settings.KEBAB_FOLDER_ROOTS]
+    needs = {SourceKind.FOLDER: settings.KEBAB_FOLDER_ROOTS, SourceKind.PROGRAM: settings.KEBAB_CONNECTORS}
+    return [kind for kind in NEW_SOURCE_FORMS if needs.get(SourceKind(kind), True)]
 
 
 def _quote(entry: str) -> str:
