@@ -2,10 +2,15 @@
 
 import pytest
 
+from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
+from ingest.services.connection_probe import probe_connection
+from kebab.people.access.caller import Caller, caller_access
+from kebab.people.models import Role
 from search.models import Document
 from tests.integration.ingest.connectors.records.hosts import ATOM, HOSTS, RSS, feed_host
+from tests.support.actors import make_member
 from tests.support.jobs import counts, failure, indexed_texts, sync, work
 
 NOTES = {"tides": "About tides", "boats at sea": "About boats", "häfen": "About harbours"}
@@ -89,6 +94,14 @@ def test_wrong_credentials_are_reported_and_change_nothing(workspace, host, conn
     connected.save()
     assert "refuses the credentials" in failure(connected)
     assert texts(workspace) == before
+
+
+def test_connection_is_tested_before_the_source_is_added(workspace, host):
+    access = caller_access(Caller(user=make_member(workspace, Role.EDITOR)), workspace.slug)
+    assert "first document is" in probe_connection(access, host.kind, host.config)
+    with pytest.raises(ConnectionFailed, match="refuses the credentials"):
+        probe_connection(access, host.kind, host.wrong_config)
+    assert host.fetched == [] or host.kind == "feed"
 
 
 @pytest.mark.parametrize("template", [RSS, ATOM], ids=["rss", "atom"])
