@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.protocol import CursorRecord, DocumentRecord, Record
 from ingest.connectors.records.requests import Answer, ServerRequests
-from ingest.connectors.records.settings import ReaderSettings
+from ingest.connectors.records.settings import ReaderSettings, parse_server
 from ingest.connectors.records.webdav import basic_authorization
 
 _NOT_MODIFIED: Final = 304
@@ -27,7 +27,7 @@ class FeedReader:
     """A reader of the entries of one feed; its cursor is the feed's ETag and time."""
 
     def __init__(self, settings: ReaderSettings) -> None:
-        self._server = settings.server
+        self._server = parse_server(settings.config["url"], keeps_query=True)
         self._requests = ServerRequests(self._server, settings.while_waiting)
         self._login = basic_authorization(**settings.credentials)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
@@ -92,7 +93,7 @@ _FEED: Final = ConnectorKind(
         _PASSWORD,
     ),
     open=FeedReader,
-    check=check_server,
+    check=partial(check_server, keeps_query=True),
 )
 _IMAP: Final = ConnectorKind(
     kind=SourceKind.IMAP,

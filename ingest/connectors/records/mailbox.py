@@ -22,7 +22,8 @@ from kebab.http_client.addresses import connect_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
 
 _PORTS: Final = {"imap": 143, "imaps": 993}
-_LIMIT_S: Final = 60.0
+_CONNECT_LIMIT_S: Final = 10.0
+_LIMIT_S: Final = 30.0
 # UIDs that one search may find: a line of an answer has a limit.
 _RANGE: Final = 10_000
 _SIZES: Final = 1_000
@@ -160,7 +161,9 @@ class _Connection(imaplib.IMAP4):
         super().__init__(host, port)
 
     def _create_socket(self, timeout: float | None) -> Any:
-        plain = connect_permitted(self.host, self.port, settings.KEBAB_PRIVATE_HOSTS, timeout_s=_LIMIT_S)
+        plain = connect_permitted(
+            self.host, self.port, settings.KEBAB_PRIVATE_HOSTS, timeout_s=_CONNECT_LIMIT_S
+        )
         if not self._is_tls:
             return plain
         return ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)

@@ -12,7 +12,7 @@ from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.web.addresses import Address
 from ingest.connectors.web.requests import user_agent
 from kebab.http_client.download import Fetcher
-from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge
+from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge, TimedOut
 
 #: Limit of a listing's page.
 MAX_LISTING_BYTES: Final = 32 * 1024**2
@@ -21,6 +21,9 @@ PAUSES_S: Final = (1.0, 4.0, 16.0)
 _MAX_PAUSE_S: Final = 120.0
 _POLL_S: Final = 0.25
 _UNAVAILABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
+_BROKEN: Final = 500
+# After so many documents in a row that the server fails at, it is away.
+_BROKEN_IN_A_ROW: Final = 3
 _REFUSALS: Final = frozenset({401, 403})
 _NOT_FOUND: Final = frozenset({404, 410})
 
@@ -34,12 +37,17 @@ class Answer:
     body: bytes
 
 
+class _RequestBroken(SourceAway):
+    """The server fails at this request, but perhaps not at others."""
+
+
 class ServerRequests:
     """Requests to one server, whose host must be a permitted one at every connection."""
 
     def __init__(self, server: Address, while_waiting: Callable[[], None]) -> None:
         self._server = server
         self._while_waiting = while_waiting
+        self._broken_in_a_row = 0
         self._fetcher = Fetcher(
             headers={"User-Agent": user_agent()}, private_hosts=settings.KEBAB_PRIVATE_HOSTS
         )
@@ -63,14 +71,15 @@ class ServerRequests:
             except ResponseTooLarge:
                 raise
             except RequestFailed as error:
-                reason, after_s = str(error), ""
+                reason, after_s, is_own_fault = str(error), "", isinstance(error, TimedOut)
                 pause_s = None if isinstance(error, AddressRefused) else pause_s
             else:
                 if answer.status not in _UNAVAILABLE:
                     return answer
                 reason, after_s = f"answers {answer.status}", answer.headers.get("retry-after", "")
+                is_own_fault = answer.status == _BROKEN
             if pause_s is None:
-                raise SourceAway(f"{self._server.host} {reason}.")
+                raise (_RequestBroken if is_own_fault else SourceAway)(f"{self._server.host} {reason}.")
             pause(max(pause_s, _seconds(after_s)), self._while_waiting)
         raise AssertionError
 
@@ -80,6 +89,12 @@ class ServerRequests:
             answer = self.request("GET", key, limit_bytes=limit_bytes, headers=headers)
         except ResponseTooLarge as error:
             raise OSError(f"It {error}.") from error
+        except _RequestBroken as error:
+            self._broken_in_a_row += 1
+            if self._broken_in_a_row >= _BROKEN_IN_A_ROW:
+                raise
+            raise OSError(str(error)) from error
+        self._broken_in_a_row = 0
         if answer.status in _NOT_FOUND:
             raise FileNotFoundError(key)
         if answer.status == 401:

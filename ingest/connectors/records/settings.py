@@ -72,18 +72,19 @@ class ConnectorKind:
         return [field for field in self.fields if not field.is_credential]
 
 
-def parse_server(url: str) -> Address:
+def parse_server(url: str, *, keeps_query: bool = False) -> Address:
     """Parse the address of an HTTP server. Raises AddressNotAllowed."""
-    address = parse_address(url)
+    query = url.partition("#")[0].partition("?")[2] if keeps_query else ""
+    address = parse_address(url, parameters={pair.partition("=")[0] for pair in query.split("&")})
     if address is None:
         # The message does not repeat the address, which may contain a password.
         raise AddressNotAllowed("The address can't be read; give http or https, without name and password.")
     return address
 
 
-def check_server(config: Mapping[str, Any]) -> dict[str, Any]:
+def check_server(config: Mapping[str, Any], *, keeps_query: bool = False) -> dict[str, Any]:
     """Return the config with its `url` in normal form. Raises AddressNotAllowed."""
-    address = parse_server(config["url"])
+    address = parse_server(config["url"], keeps_query=keeps_query)
     check_host(address.host, address.port)
     return {**config, "url": address.url}
 

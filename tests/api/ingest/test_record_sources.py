@@ -21,7 +21,7 @@ SERVER = "https://cloud.example.org"
 CONFIGS = {
     "s3": ({"url": f"{SERVER}/", "bucket": "docs", "prefix": "a", "region": "eu"}, KEYS),
     "webdav": ({"url": f"{SERVER}/dav/files"}, LOGIN),
-    "feed": ({"url": f"{SERVER}/feed.xml"}, LOGIN),
+    "feed": ({"url": f"{SERVER}/feed.xml?format=rss"}, LOGIN),
     "imap": ({"url": "imaps://mail.example.org:993", "folders": ["INBOX"]}, LOGIN),
     "program": ({"program": "wiki", "options": ["space=docs"]}, {"token": SECRET}),
 }

@@ -60,6 +60,8 @@ class WebHost:
         self._is_fetch = is_fetch
         self.fetched: list[str] = []
         self.fetches_left: int | None = None
+        #: Paths of requests that the server fails at.
+        self.broken: set[str] = set()
         self.server = make_server("127.0.0.1", 0, self, threaded=True)
 
     @property
@@ -73,6 +75,9 @@ class WebHost:
             self.fetched.append(environ["PATH_INFO"])
             if self.fetches_left is not None:
                 self.fetches_left -= 1
+        if environ["PATH_INFO"] in self.broken:
+            start_response("500 Internal Server Error", [("Content-Length", "0")])
+            return [b""]
         if self.fetches_left is not None and self.fetches_left < 0:
             start_response("503 Service Unavailable", [("Content-Length", "0"), ("Connection", "close")])
             return [b""]

@@ -9,7 +9,7 @@ from ingest.services.connection_probe import probe_connection
 from kebab.people.access.caller import Caller, caller_access
 from kebab.people.models import Role
 from search.models import Document
-from tests.integration.ingest.connectors.records.hosts import ATOM, HOSTS, RSS, feed_host
+from tests.integration.ingest.connectors.records.hosts import ATOM, HOSTS, RSS, feed_host, webdav_host
 from tests.support.actors import make_member
 from tests.support.jobs import counts, failure, indexed_texts, sync, work
 
@@ -94,6 +94,18 @@ def test_wrong_credentials_are_reported_and_change_nothing(workspace, host, conn
     connected.save()
     assert "refuses the credentials" in failure(connected)
     assert texts(workspace) == before
+
+
+def test_document_that_the_server_fails_at_does_not_stop_the_others(workspace, make_record_source):
+    with webdav_host() as host:
+        for number in range(6):
+            host.put(f"note {number}", f"About {number}")
+        source = make_record_source("webdav", host.config)
+        host.broken = {"/dav/Team notes/about note 1/note 1.md"}
+        report = sync(source)
+        assert (report["new"], report["failed_by_reason"]) == (5, {"unreadable": 1})
+        host.broken = set()
+        assert counts(sync(source)) == {"seen": 6, "new": 1, "unchanged": 5, "parser_calls": 1}
 
 
 def test_connection_is_tested_before_the_source_is_added(workspace, host):
