@@ -75,6 +75,10 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "redirect_loop": _("Its redirects never end."),
         "max_pages": _("The source has as many pages as its configuration allows."),
         "max_depth": _("It is more links away from the start page than the configuration allows."),
+        # connectors of records
+        "not_permitted": _(
+            "Not everybody who may read the source may read it. Restrict the source to groups that may."
+        ),
         # archives
         "absolute_path": _("Its path in the archive begins at the root of a disk."),
         "path_outside": _("Its path in the archive leads out of the archive."),

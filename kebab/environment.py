@@ -1,6 +1,7 @@
 """Typed reading of environment variables for the settings, with error messages for operators."""
 
 import os
+import shlex
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -56,6 +57,21 @@ def folder(name: str) -> Path | None:
 def items(name: str, separator: str = ",") -> list[str]:
     """Return the non-empty parts of the variable between separators."""
     return [part.strip() for part in text(name).split(separator) if part.strip()]
+
+
+def commands(name: str) -> dict[str, list[str]]:
+    """Return the commands of `name=command; …`, each split into words. Raises ImproperlyConfigured."""
+    found = {}
+    for entry in items(name, ";"):
+        key, _, command = entry.partition("=")
+        try:
+            words = shlex.split(command)
+        except ValueError:  # an open quotation mark
+            words = []
+        if not (key.strip() and words):
+            raise ImproperlyConfigured(f"{name} has {entry!r}; give name=command, separated by semicolons.")
+        found[key.strip()] = words
+    return found
 
 
 def keys_by_suffix(name: str) -> dict[str, str]:

@@ -21,6 +21,7 @@ from kebab.accounts.configuration import (
 )
 from kebab.admin import theme
 from kebab.environment import (
+    commands,
     flag,
     folder,
     header_text,
@@ -185,6 +186,8 @@ KEBAB_GIT_LIMIT_S = whole_number("KEBAB_GIT_LIMIT_S", 600)
 KEBAB_CRAWL_REQUESTS_PER_S = positive_number("KEBAB_CRAWL_REQUESTS_PER_S", 2)
 KEBAB_CRAWL_LIMIT_S = positive_number("KEBAB_CRAWL_LIMIT_S", 60)
 KEBAB_CRAWL_CONTACT = header_text("KEBAB_CRAWL_CONTACT")
+# Programs that sources may be read by: `name=command; name=command`.
+KEBAB_CONNECTORS = commands("KEBAB_CONNECTORS")
 # The largest code file and the largest other file of a source; larger ones are skipped.
 KEBAB_CODE_LIMIT_BYTES = positive_number("KEBAB_CODE_LIMIT_BYTES", 512 * 1024)
 KEBAB_DOCUMENT_LIMIT_BYTES = positive_number("KEBAB_DOCUMENT_LIMIT_BYTES", 100 * 1024**2)

@@ -2,13 +2,16 @@
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.git.source import open_repository
+from ingest.connectors.records.cursor import StoredCursor, reader_names
+from ingest.connectors.records.kinds import RECORD_KINDS, open_reader
+from ingest.connectors.records.source import RecordSource
 from ingest.connectors.types import Connector
 from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.source import open_site
@@ -30,10 +33,12 @@ class OpenOptions:
     on_position: Callable[[str], None] = lambda path: None
     #: id of the job, by which a resumed job finds what it has read before
     job_id: uuid.UUID = field(default_factory=uuid.uuid4)
+    #: whether the job reads single files, for which a connector with a cursor lists everything
+    is_partial: bool = False
 
 
 @contextmanager
-def connect(options: OpenOptions) -> Iterator[Connector]:
+def connect(options: OpenOptions) -> Iterator[Connector | RecordSource]:
     """Open the source for one job. Raises ListingFailed, and the errors of `while_waiting`."""
     with _CONNECTORS[options.source.kind](options) as connector:
         yield connector
@@ -68,8 +73,18 @@ def _open_web(options: OpenOptions) -> AbstractContextManager[Connector]:
     )
 
 
-_CONNECTORS: Mapping[str, Callable[[OpenOptions], AbstractContextManager[Connector]]] = {
+@contextmanager
+def _open_records(options: OpenOptions) -> Iterator[RecordSource]:
+    source, version = options.source, options.version
+    readers = reader_names(source)
+    with closing(open_reader(source, options.while_waiting)) as reader:
+        cursor = "" if options.is_partial else StoredCursor.parse(version.cursor).state_for(readers)
+        yield RecordSource(source, reader, cursor=cursor, readers=readers)
+
+
+_CONNECTORS: Mapping[str, Callable[[OpenOptions], AbstractContextManager[Connector | RecordSource]]] = {
     SourceKind.FOLDER: _open_folder,
     SourceKind.GIT: _open_git,
     SourceKind.WEB: _open_web,
+    **dict.fromkeys(RECORD_KINDS, _open_records),
 }

@@ -2,7 +2,8 @@
 
 ConnectorError
 ├── ListingFailed            part of the source could not be listed, so nothing may be deleted
-│   └── RepositoryTooLarge   its copy exceeds the size limit
+│   ├── RepositoryTooLarge   its copy exceeds the size limit
+│   └── SourceAway           its server does not answer any more; the next sync goes on
 └── RepositoryBusy           another worker of this node uses the repository; the job is retried later
 """
 
@@ -17,6 +18,10 @@ class ListingFailed(ConnectorError):
 
 class RepositoryTooLarge(ListingFailed):
     """The copy of the repository exceeds the size limit."""
+
+
+class SourceAway(ListingFailed):
+    """The source's server can't be reached, or refuses everything; the message names it and the reason."""
 
 
 class RepositoryBusy(ConnectorError):

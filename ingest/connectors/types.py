@@ -1,6 +1,6 @@
 """Entries of a source's listing, contents of items, and the interface of connectors."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -15,7 +15,8 @@ class FoundFile:
 
     #: POSIX, NFC, relative to the root
     path: str
-    size_bytes: int
+    #: None: unknown, so that its revision alone decides
+    size_bytes: int | None
     mtime_ns: int | None = None
     #: the source's own id of this content (a git blob, an ETag), up to 200 characters; "" for none
     revision: str = ""
@@ -30,7 +31,25 @@ class SkippedFile:
     reason: SkipReason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedFile(FoundFile):
+    """A file that a connector of records reported."""
+
+    #: stored with its item until it is read
+    record: Mapping[str, Any]
+    #: the bytes that came with the record; None: they are fetched
+    content: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedFile:
+    """A file that the source says is gone."""
+
+    path: str
+
+
 Entry = FoundFile | SkippedFile
+RecordEntry = RecordedFile | SkippedFile | DeletedFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,8 @@ class SkipReason(StrEnum):
     REDIRECT_LOOP = "redirect_loop"
     MAX_PAGES = "max_pages"
     MAX_DEPTH = "max_depth"
+    # connectors of records
+    NOT_PERMITTED = "not_permitted"
     # archives
     ABSOLUTE_PATH = "absolute_path"
     PATH_OUTSIDE = "path_outside"
@@ -148,5 +150,8 @@ class WalkRules:
         """Return whether a file exceeds the limit of its kind, code or document."""
         if size_bytes <= min(self.max_code_bytes, self.max_document_bytes):
             return False
-        is_code = code_language_of(path) is not None
-        return size_bytes > (self.max_code_bytes if is_code else self.max_document_bytes)
+        return size_bytes > self.max_bytes(path)
+
+    def max_bytes(self, path: str) -> int:
+        """Return the limit of a file of this name."""
+        return self.max_code_bytes if code_language_of(path) is not None else self.max_document_bytes

@@ -28,8 +28,11 @@ class JobItem(models.Model):
     outcome = models.CharField(max_length=10, blank=True, default="")
     reason = models.CharField(max_length=64, blank=True, default="")
     detail = models.TextField(blank=True, default="")
-    # Hash of the blob of an archive's member; empty for items that are read from their source.
+    # Hash of the blob of an archive's member, or of bytes that came with a record; empty for items that are
+    # read from their source.
     blob = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # What a connector of records reported about it; see `ingest.connectors.records.source`.
+    record = models.JSONField(default=dict, blank=True, db_default={})
 
     objects = TenantQuerySet.as_manager()
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from django.utils.translation import ngettext
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.source import list_references
+from ingest.connectors.records.kinds import RECORD_KINDS, open_reader
+from ingest.connectors.records.protocol import DocumentRecord
 from ingest.connectors.web.source import open_start_page
 from ingest.errors import ConnectionFailed
 from ingest.services.source_definition import check_config, may_read_folder
@@ -59,7 +62,17 @@ def _probe_site(source: Source, while_waiting: Callable[[], None]) -> str:
     return _("Connected: %(url)s answers.") % {"url": open_start_page(source.config, while_waiting)}
 
 
+def _probe_records(source: Source, while_waiting: Callable[[], None]) -> str:
+    with closing(open_reader(source, while_waiting)) as reader:
+        documents = (record for record in reader.records("") if isinstance(record, DocumentRecord))
+        first = next(documents, None)
+    if first is None:
+        return _("Connected. There are no documents yet.")
+    return _("Connected. The first document is %(path)s.") % {"path": first.path}
+
+
 _PROBES: Mapping[str, Callable[[Source, Callable[[], None]], str]] = {
     SourceKind.GIT: _probe_git,
     SourceKind.WEB: _probe_site,
+    **dict.fromkeys(RECORD_KINDS, _probe_records),
 }

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 
 from ingest.connectors.git.address import GitAddress, check_address, file_url, parse_address
 from ingest.connectors.git.credentials import encrypt_credentials, parse_credentials
+from ingest.connectors.records.kinds import RECORD_KINDS, record_config, seal_credentials
 from ingest.connectors.web.config import site_config
 from ingest.errors import FolderNotAllowed
 from ingest.jobs.queue.schedule import initial_schedule
@@ -188,7 +189,13 @@ def _web_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
     return {"config": site_config(config)}
 
 
+def _record_config(kind: str, config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
+    return record_config(kind, config)
+
+
 def _encrypt_new_credentials(source: Source, given: Mapping[str, str] | None) -> str:
+    if source.kind in RECORD_KINDS:
+        return seal_credentials(source.kind, given or {})
     if source.kind != SourceKind.GIT:
         raise Conflict(
             f"The source {source.key!r} is of kind {source.kind}, which takes no credentials.",
@@ -206,6 +213,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any], MayRead], dict[str, Any]]] = 
     SourceKind.FOLDER: _folder_config,
     SourceKind.GIT: _git_config,
     SourceKind.WEB: _web_config,
+    **{kind: partial(_record_config, kind) for kind in RECORD_KINDS},
 }
 
 

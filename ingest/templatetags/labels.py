@@ -5,10 +5,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from django import template
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from ingest.connectors.records.kinds import RECORD_KINDS
+from ingest.connectors.records.settings import Words
 from ingest.jobs.queue.schedule import is_paused
 from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState, Trust
@@ -16,16 +17,17 @@ from search.models import Source, SourceKind, SourceState, Trust
 register = template.Library()
 
 # The label of each kind, and the name of its icon.
-_SOURCE_KINDS: Final[Mapping[str, tuple[Promise, str]]] = MappingProxyType(
+_SOURCE_KINDS: Final[Mapping[str, tuple[Words, str]]] = MappingProxyType(
     {
         SourceKind.UPLOAD: (gettext_lazy("Uploads"), "upload"),
         SourceKind.FOLDER: (gettext_lazy("Folder"), "folder"),
         SourceKind.GIT: (gettext_lazy("Git repository"), "git-branch"),
         SourceKind.WEB: (gettext_lazy("Website"), "globe"),
+        **{kind: (each.label, each.icon) for kind, each in RECORD_KINDS.items()},
     }
 )
 # The tone and the label of each state.
-_SOURCE_STATES: Final[Mapping[str, tuple[str, Promise]]] = MappingProxyType(
+_SOURCE_STATES: Final[Mapping[str, tuple[str, Words]]] = MappingProxyType(
     {
         SourceState.PENDING: ("", gettext_lazy("Not synced yet")),
         SourceState.INDEXING: ("busy", gettext_lazy("Syncing")),
@@ -90,6 +92,8 @@ def every_minutes(minutes: int) -> str:
 def reads(source: Any) -> str:
     """Return the folder or address that a source reads; '' for uploads."""
     config = source.config
+    if bucket := config.get("bucket"):
+        return f"{config['url'].rstrip('/')}/{bucket}/{config.get('prefix', '')}"
     return str(config.get("path") or config.get("url") or config.get("sitemap") or "")
 
 

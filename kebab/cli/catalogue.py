@@ -49,6 +49,7 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
         "upkeep": "run mirror, schedule and watch in one process",
         "node": "manage the nodes of a deployment",
         "partition": "partition large tables",
+        "connector": "check a program that reads another system",
         "reseal": "encrypt stored credentials by the present key",
         "migrate": "migrate the database, or show what would be done",
         "alive": "tell whether a process of this node is alive",

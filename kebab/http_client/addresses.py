@@ -6,6 +6,7 @@ A name that passes a check and is then resolved again could lead elsewhere the s
 import ipaddress
 import socket
 from collections.abc import Collection
+from contextlib import suppress
 
 from kebab.http_client.errors import AddressRefused, RequestFailed
 
@@ -32,6 +33,19 @@ def resolve_permitted(host: str, port: int, private_hosts: Collection[str]) -> l
     if host.lower() not in private_hosts and not all(map(_is_public, addresses)):
         raise AddressRefused(_NOT_PUBLIC)
     return addresses
+
+
+def connect_permitted(
+    host: str, port: int, private_hosts: Collection[str], *, timeout_s: float
+) -> socket.socket:
+    """Return a connection to the first permitted address of `host` that answers, with this time limit.
+
+    Raises AddressRefused, RequestFailed.
+    """
+    for address in resolve_permitted(host, port, private_hosts):
+        with suppress(OSError):
+            return socket.create_connection((address, port), timeout=timeout_s)
+    raise RequestFailed("can't be reached")
 
 
 def is_explicit_address(host: str) -> bool:

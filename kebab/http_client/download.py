@@ -1,4 +1,4 @@
-"""GET requests with streamed responses, of which the caller reads as much as it needs."""
+"""Requests with streamed responses, of which the caller reads as much as it needs."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -62,7 +62,7 @@ class StreamedResponse:
 
 
 class Fetcher:
-    """A client for GET requests with a connection pool; threads may share it.
+    """A client with a connection pool; threads may share it.
 
     Redirects are not followed, proxies of the environment are not used. `private_hosts` are the names whose
     addresses may be private; every new connection is checked.
@@ -80,13 +80,15 @@ class Fetcher:
         )
 
     @contextmanager
-    def get(
+    def send(
         self,
         url: str,
         *,
         limit_s: float,
         headers: Mapping[str, str],
         on_wait: Callable[[], None],
+        method: str = "GET",
+        content: bytes | None = None,
     ) -> Iterator[StreamedResponse]:
         """Yield the response, to be read in the block, all within `limit_s`. Raises RequestFailed.
 
@@ -98,7 +100,9 @@ class Fetcher:
         with (
             map_errors(),
             self._deadline.within(limit_s, on_wait),
-            self._pool.stream("GET", url, headers=all_headers, extensions={"timeout": limits}) as response,
+            self._pool.stream(
+                method, url, headers=all_headers, content=content, extensions={"timeout": limits}
+            ) as response,
         ):
             yield StreamedResponse(response)
 

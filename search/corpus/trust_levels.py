@@ -13,6 +13,8 @@ from search.models import Document, Source, SourceKind, Trust
 
 #: Documents that one transaction changes at most.
 BATCH: Final = 10_000
+# Sources whose documents come from people outside: pages, mails, feeds.
+_WRITTEN_BY_OTHERS: Final = frozenset({SourceKind.WEB, SourceKind.FEED, SourceKind.IMAP, SourceKind.PROGRAM})
 # Waits for `apply_default_trust`, and holds it off until the transaction ends; no other change of the source.
 _SHARE: Final = "SELECT default_trust FROM search_source WHERE workspace_id = %s AND id = %s FOR KEY SHARE"
 
@@ -58,5 +60,5 @@ def _level_without_override(source: Source) -> Case:
 
 
 def _front_matter_names(source: Source) -> tuple[str, ...]:
-    """Return the fields of front matter that state a level; pages of web sites state none."""
-    return () if source.kind == SourceKind.WEB else ("trust_level", "trust")
+    """Return the fields of front matter that state a level; documents by people outside state none."""
+    return () if source.kind in _WRITTEN_BY_OTHERS else ("trust_level", "trust")

@@ -28,6 +28,12 @@ class SourceKind(models.TextChoices):
     FOLDER = "folder"
     GIT = "git"
     WEB = "web"
+    # on `ingest.connectors.records`
+    S3 = "s3"
+    WEBDAV = "webdav"
+    FEED = "feed"
+    IMAP = "imap"
+    PROGRAM = "program"
 
 
 class SourceState(models.TextChoices):
@@ -143,8 +149,8 @@ class Source(models.Model):
 
     @property
     def _url(self) -> str:
-        # A web site's URL is never a repository's, whatever it looks like.
-        return "" if self.kind == SourceKind.WEB else str(self.config.get("url") or "")
+        # Another kind's URL is never a repository's, whatever it looks like.
+        return str(self.config.get("url") or "") if self.kind == SourceKind.GIT else ""
 
     def _is_saved_under_free_id(self, options: dict[str, Any]) -> bool:
         wanted = library_id_of(url=self._url, title=self.title, key=self.key)
@@ -202,6 +208,8 @@ class SourceVersion(models.Model):
     tag = models.CharField(max_length=MAX_TAG_CHARS, blank=True, default="")
     commit = models.CharField(max_length=64, blank=True, default="")
     title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True, default="")
+    # State of its connector; everything before it is stored.
+    cursor = models.TextField(blank=True, default="", db_default="", editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = TenantQuerySet.as_manager()

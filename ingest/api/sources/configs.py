@@ -1,6 +1,6 @@
 """Serializers of the configurations of sources, by kind."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 from ingest.connectors.git.address import MAX_URL_CHARS
 from ingest.connectors.git.credentials import MAX_KEY_CHARS, MAX_SECRET_CHARS, MAX_USERNAME_CHARS
+from ingest.connectors.records.kinds import RECORD_KINDS
+from ingest.connectors.records.settings import MAX_TEXT_CHARS, ConnectorField, ConnectorKind
 from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS
 from ingest.connectors.web.config import DEFAULT_MAX_DEPTH, DEFAULT_MAX_PAGES, MAX_MAX_PAGES, WebConfig
 from kebab.http.api.fields import ShortListField
@@ -131,11 +133,50 @@ def _validate_patterns(patterns: list[str]) -> list[str]:
     return patterns
 
 
+def _record_field(field: ConnectorField) -> serializers.Field[Any, Any, Any, Any]:
+    options: dict[str, Any] = {"required": field.is_required, "help_text": str(field.help)}
+    if field.type == "list":
+        return ShortListField(
+            child=serializers.CharField(max_length=MAX_TEXT_CHARS), max_length=_MAX_PATTERNS, **options
+        )
+    return serializers.CharField(max_length=MAX_TEXT_CHARS, trim_whitespace=field.type != "secret", **options)
+
+
+def _serializer_of(name: str, doc: str, fields: Iterable[ConnectorField]) -> type[StrictSerializer]:
+    members = {field.name: _record_field(field) for field in fields}
+    return type(name, (StrictSerializer,), {"__doc__": doc, "__module__": __name__, **members})
+
+
+def _credentials_of(kind: ConnectorKind) -> type[StrictSerializer] | None:
+    """Return the serializer of a kind's credentials; None if it takes none."""
+    doc = f"The credentials of a source of kind {kind.kind}. They are write-only."
+    name = f"{kind.kind.value.title()}Credentials"
+    return _serializer_of(name, doc, kind.credential_fields) if kind.credential_fields else None
+
+
+_CREDENTIALS = {kind: _credentials_of(declared) for kind, declared in RECORD_KINDS.items()}
+
+
+def _record_serializer(kind: ConnectorKind) -> type[StrictSerializer]:
+    """Return the serializer of a kind's configuration, from its declared fields."""
+    name = kind.kind.value.title()
+    config = _serializer_of(
+        f"{name}Config", f"The configuration of a source of kind {kind.kind}.", kind.config_fields
+    )
+    credentials = _CREDENTIALS[kind.kind]
+    if credentials is None:
+        return config
+    is_required = any(field.is_required for field in kind.credential_fields)
+    nested = credentials(required=is_required, allow_null=not is_required)
+    return type(config.__name__, (config,), {"credentials": nested, "__doc__": config.__doc__})
+
+
 #: The configuration serializer of each kind.
 CONFIGS: Mapping[str, type[StrictSerializer]] = {
     SourceKind.FOLDER: FolderConfig,
     SourceKind.GIT: GitConfig,
     SourceKind.WEB: SiteConfig,
+    **{kind: _record_serializer(declared) for kind, declared in RECORD_KINDS.items()},
 }
 _KINDS_WITHOUT_CONFIG = frozenset({SourceKind.UPLOAD.value})
 
@@ -159,6 +200,28 @@ class ConfigField(serializers.Field[dict[str, Any], Any, Any, Any]):
         return data
 
 
+@extend_schema_field(
+    PolymorphicProxySerializer(
+        component_name="NewCredentials",
+        serializers=[GitCredentials, *filter(None, _CREDENTIALS.values())],
+        resource_type_field_name=None,
+    )
+)
+class CredentialsField(ConfigField):
+    """Credentials whose fields depend on the source's kind; see `validate_change`."""
+
+
+def validate_change(source: Source, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes with valid credentials of the source's kind. Raises ValidationError."""
+    serializer = CONFIGS[source.kind]().fields.get("credentials") if source.kind in CONFIGS else None
+    if changes.get("credentials") is None or serializer is None:
+        return changes
+    try:
+        return {**changes, "credentials": serializer.run_validation(changes["credentials"])}
+    except serializers.ValidationError as error:
+        raise serializers.ValidationError({"credentials": error.detail}) from error
+
+
 def validate_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """Validate a configuration of this kind, and return its clean fields. Raises ValidationError."""
     if kind in _KINDS_WITHOUT_CONFIG:
@@ -175,6 +238,6 @@ def validate_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 def public_config(source: Source) -> dict[str, Any]:
     """Return a source's configuration without its credentials, but with a flag whether it has any."""
-    if source.kind == SourceKind.GIT:
+    if source.kind == SourceKind.GIT or source.kind in RECORD_KINDS:
         return {**source.config, "has_credentials": bool(source.sealed_credentials)}
     return dict(source.config)

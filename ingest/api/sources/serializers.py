@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from ingest.api.fields import KeyField, TagsField
 from ingest.api.jobs.serializers import JobSerializer
-from ingest.api.sources.configs import ConfigField, GitCredentials, public_config, validate_config
+from ingest.api.sources.configs import ConfigField, CredentialsField, public_config, validate_config
 from ingest.jobs.queue.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
 from ingest.services.versions import AddedVersion
 from kebab.http.api.fields import ShortListField
@@ -104,8 +104,8 @@ class SourceChange(UpkeepFields):
     stars = StarsField(required=False)
     rules = RulesField(required=False)
     readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
-    credentials = GitCredentials(
-        required=False, allow_null=True, help_text="Of a git source: they replace what it has; null: none."
+    credentials = CredentialsField(
+        required=False, allow_null=True, help_text="They replace what the source has; null: none."
     )
 
 

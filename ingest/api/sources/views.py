@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import AskedJobSerializer
 from ingest.api.querysets import check_replay, get_source, job_response, readable_sources, version_response
+from ingest.api.sources.configs import validate_change
 from ingest.api.sources.serializers import (
     AddedVersionSerializer,
     NewSource,
@@ -83,7 +84,8 @@ class OneSourceView(WorkspaceView):
         Only owners and admins may change `readers`, which applies from the next request on.
         """
         source = get_source(self.access, source_id)
-        update_source(self.access, source, strict_body(request, SourceChange))
+        changes = validate_change(source, strict_body(request, SourceChange))
+        update_source(self.access, source, changes)
         return Response(SourceSerializer(get_source(self.access, source_id)).data)
 
     @extend_schema(responses={202: AskedJobSerializer})

@@ -35,7 +35,7 @@ class SiteRequests:
         """Yield the response, after retries that the site asks for. Raises RequestFailed."""
         for repeat in range(_REPEATS + 1):
             self.rate_limiter.wait_turn()
-            with self._fetcher.get(
+            with self._fetcher.send(
                 address.url,
                 limit_s=settings.KEBAB_CRAWL_LIMIT_S,
                 headers=headers,

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Case, F, When
 
 from ingest.chunking.types import chunker_version, has_chunk_size
+from ingest.connectors.errors import SourceAway
 from ingest.connectors.types import ItemContent
 from ingest.digest.types import Digest, Submission
 from ingest.errors import JobYielded
@@ -47,7 +48,7 @@ _TURN_S = 10.0
 # More than are ever started and unfinished at one time.
 _MAX_STARTED = 4_096
 
-#: Reads an item's content. Raises FileNotFoundError, OSError.
+#: Reads an item's content. Raises FileNotFoundError, OSError, SourceAway: no other item can be read either.
 ReadItem = Callable[[JobItem], ItemContent]
 
 
@@ -64,11 +65,13 @@ class ItemWorker:
         self._writer = ItemWriter(context, source, version)
         self._turn_ends_at = time.monotonic() + _TURN_S
         self._started_ids: deque[int] = deque(maxlen=_MAX_STARTED)
+        self._source_error: SourceAway | None = None
 
     def run(self) -> Ending:
         """Finish items until none is pending, the job is cancelled, others have waited, or the worker stops.
 
-        Raises LeaseLost; JobYielded when the worker can't wait for the items it has started.
+        Raises LeaseLost; JobYielded when the worker can't wait for the items it has started; SourceAway after
+        the items that were read before.
         """
         try:
             return self._run_until_stopped()
@@ -83,6 +86,8 @@ class ItemWorker:
                 if (ending := self._reason_to_stop()) is not None:
                     return ending
                 finish(first.attempts)
+                if self._source_error is not None:
+                    raise self._source_error
         return Ending.DONE
 
     def _reason_to_stop(self) -> Ending | None:
@@ -116,7 +121,7 @@ class ItemWorker:
             started.filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
             self._started_ids.extend(item.pk for item in batch)
             yield batch
-            if attempts or self._reason_to_stop() is not None:
+            if attempts or self._source_error is not None or self._reason_to_stop() is not None:
                 return
             last = batch[-1].pk
 
@@ -224,6 +229,9 @@ class ItemWorker:
                 continue
             except BlobsUnavailable:
                 raise  # the job waits for it
+            except SourceAway as error:
+                self._source_error = error
+                return
             except OSError as error:
                 detail = f"It can't be read: {error.strerror}." if error.strerror else str(error)
                 self._writer.end_without_content(item, "failed", "unreadable", detail)

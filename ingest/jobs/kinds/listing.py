@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from ingest.jobs.queue.report import EXAMPLES, MAX_EXAMPLE_CHARS
 
@@ -16,6 +17,16 @@ class Listing:
     skipped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     failed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Return the counts that the job keeps."""
+        return {
+            "unchanged": self.unchanged,
+            "skipped": self.skipped,
+            "failed": self.failed,
+            "examples": self.examples,
+        }
 
     def count_excluded(self, outcome: str, reason: str, path: str) -> None:
         """Count a path that is not ingested."""

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
-from ingest.connectors.types import Entry
+from ingest.connectors.types import Entry, RecordEntry
 from ingest.errors import JobYielded
 from ingest.jobs.queue.context import JobContext
 from kebab.stack.supervisor import worker_stop
 
+_Entry = TypeVar("_Entry", bound=Entry | RecordEntry)
 # Least interval between writes to the job; cancellation is checked at each entry.
 _EVERY_S = 1.0
 # A listing that can be resumed yields after this time while other jobs wait, as items do.
@@ -28,7 +30,7 @@ class ListingProgress:
         self._turn_ends_at: float | None = None
         self.listed = 0
 
-    def count_entries(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+    def count_entries(self, entries: Iterable[_Entry]) -> Iterator[_Entry]:
         """Yield the entries and count them. Raises JobCancelled, LeaseLost, JobYielded."""
         for entry in entries:
             self.listed += 1

@@ -1,62 +1,38 @@
 """Sync jobs: list a source, compare it with the index, and ingest or delete the difference."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.chunking.types import has_chunk_size
 from ingest.connectors.connect import OpenOptions, connect
-from ingest.connectors.errors import ListingFailed
+from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.git.source import GitSource
+from ingest.connectors.records.source import RecordSource
 from ingest.connectors.types import Connector, Entry, FoundFile, SkippedFile
 from ingest.errors import JobFailed
-from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.follow_versions import follow_versions
+from ingest.jobs.kinds.indexed_files import IndexedFile, indexed_files
 from ingest.jobs.kinds.listing import Listing
 from ingest.jobs.kinds.listing_progress import ListingProgress
 from ingest.jobs.kinds.project import describe_source, project_report, walk_rules
+from ingest.jobs.kinds.record_sync import discover_records, end_record_sync
 from ingest.jobs.queue.context import Ending, JobContext
-from ingest.models import Job, JobItem, JobState, Unreadable
-from ingest.parsers.registry import is_current
+from ingest.models import Job, JobItem, JobState
 from search.corpus import ensure_version
 from search.corpus.paths import MAX_PATH_BYTES
 from search.libraries.source_stats import refresh_source_stats
-from search.models import Document, Source, SourceKind, SourceState, SourceVersion
+from search.models import Source, SourceKind, SourceState, SourceVersion
 
 # Rows per statement when items are written.
 _BATCH = 2_000
 # The files of a folder are read and compared this often, as a file may have changed with its time and size
 # as before: restored, or written by a program that sets the time.
 _COMPARE_EVERY = timedelta(days=7)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexedFile:
-    """The indexed or unreadable file at a path; an equal file needs no work, also under an older chunker."""
-
-    size_bytes: int
-    mtime_ns: int | None
-    revision: str
-    parser_version: str
-    has_current_chunk_size: bool
-    #: Outcome of an unreadable file; None for a document.
-    outcome: str | None = None
-    reason: str = ""
-
-    def is_unchanged(self, file: FoundFile) -> bool:
-        """Return whether revision, time and size are equal, and parser and chunk size are current."""
-        return (
-            (self.revision, self.mtime_ns) == (file.revision, file.mtime_ns)
-            and self.size_bytes == file.size_bytes
-            and is_current(self.parser_version, file.path)
-            and self.has_current_chunk_size
-        )
 
 
 def run(context: JobContext) -> Ending:
@@ -69,16 +45,36 @@ def run(context: JobContext) -> Ending:
         Source.objects.in_workspace(context.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
     progress = ListingProgress(context)
     with _connect_source(context, source, version, progress) as connector:
+        if isinstance(connector, RecordSource):
+            return _sync_records(context, source, version, connector, progress)
         if context.job.discovered_at is None:
             _follow_if_default(context.job, source, version, connector)
             _discover(context, source, version, connector, progress)
         return ItemWorker(context, source, version, lambda item: connector.read(item.path)).run()
 
 
+def _sync_records(
+    context: JobContext,
+    source: Source,
+    version: SourceVersion,
+    connector: RecordSource,
+    progress: ListingProgress,
+) -> Ending:
+    if context.job.discovered_at is None:
+        discover_records(context, version, connector, progress)
+    try:
+        ending = ItemWorker(context, source, version, connector.read_item).run()
+    except SourceAway as error:
+        raise JobFailed(f"{error} What was read before is stored; the next sync reads the rest.") from error
+    if ending is Ending.DONE:
+        end_record_sync(context, version)
+    return ending
+
+
 @contextmanager
 def _connect_source(
     context: JobContext, source: Source, version: SourceVersion, progress: ListingProgress
-) -> Iterator[Connector]:
+) -> Iterator[Connector | RecordSource]:
     try:
         options = OpenOptions(
             source=source,
@@ -87,6 +83,7 @@ def _connect_source(
             while_waiting=context.raise_if_stopped,
             on_position=progress.record_position,
             job_id=context.job.pk,
+            is_partial="only_paths" in context.job.payload,
         )
         with connect(options) as connector:
             yield connector
@@ -152,10 +149,7 @@ def _discover(
             discovered_at=Now(),
             items_total=len(items),
             counts={
-                "unchanged": listing.unchanged,
-                "skipped": listing.skipped,
-                "failed": listing.failed,
-                "examples": listing.examples,
+                **listing.counts,
                 "project_file": project_report(project),
                 "revision": connector.revision,
                 "listed": progress.listed,
@@ -176,7 +170,7 @@ def _build_listing(
 ) -> Listing:
     paths = context.job.payload.get("only_paths")
     only = None if paths is None else frozenset(paths)
-    known = _indexed_files(context, version, only)
+    known = indexed_files(context, version, only)
     listing = Listing()
     gone = set(known)
     for entry in entries:
@@ -202,36 +196,3 @@ def _classify_entry(
         listing.unchanged += 1
     else:
         listing.count_excluded(known.outcome, known.reason, entry.path)
-
-
-def _indexed_files(
-    context: JobContext, version: SourceVersion, only: Collection[str] | None
-) -> dict[str, IndexedFile]:
-    """Return the indexed and unreadable files of the version, or of the paths `only`."""
-    chosen = {} if only is None else {"path__in": only}
-    chunk_tokens = chunk_tokens_of(context.workspace)
-    documents = Document.objects.in_workspace(context.workspace).filter(version=version, **chosen)
-    known = {
-        path: IndexedFile(
-            size_bytes=size,
-            mtime_ns=mtime_ns,
-            revision=revision,
-            parser_version=parser,
-            has_current_chunk_size=has_chunk_size(chunker, chunk_tokens),
-        )
-        for path, size, mtime_ns, revision, parser, chunker in documents.values_list(
-            "path", "size_bytes", "source_mtime_ns", "source_revision", "parser_version", "chunker_version"
-        )
-    }
-    for row in Unreadable.objects.in_workspace(context.workspace).filter(version=version, **chosen):
-        known[row.path] = IndexedFile(
-            size_bytes=row.size_bytes,
-            mtime_ns=row.source_mtime_ns,
-            revision=row.source_revision,
-            # Files without text become documents now.
-            parser_version="" if row.reason in ("no_text", "no_ocr") else row.parser_version,
-            has_current_chunk_size=True,
-            outcome="failed" if row.is_quarantined else "skipped",
-            reason=row.reason,
-        )
-    return known

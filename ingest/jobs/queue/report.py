@@ -63,6 +63,7 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "examples": counts["examples"],
         "explanations": explanations(reasons),
         "project_file": counts.get("project_file"),
+        "warnings": counts.get("warnings", []),
         "bytes": job.bytes_done,
         "chunks": job.chunks_done,
         "parser_calls": job.calls,
@@ -99,6 +100,7 @@ def _listing_counts(job: Job) -> dict[str, Any]:
         "examples": {reason: list(paths) for reason, paths in listed.get("examples", {}).items()},
         "project_file": listed.get("project_file"),
         "listed": listed.get("listed", 0),
+        "warnings": listed.get("warnings", []),
     }
 
 

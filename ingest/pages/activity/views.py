@@ -51,6 +51,8 @@ class Report:
     refused: list[Reason]
     left_out: list[Reason]
     without_text: list[Reason]
+    #: Remarks of the source's connector.
+    warnings: list[str]
 
 
 def build_report(report: Mapping[str, Any]) -> Report:
@@ -62,6 +64,7 @@ def build_report(report: Mapping[str, Any]) -> Report:
         refused=_reasons(report, {**refused, **report["failed_by_reason"]}),
         left_out=_reasons(report, left_out),
         without_text=_reasons(report, {NO_TEXT: report["without_text"]} if report["without_text"] else {}),
+        warnings=report["warnings"],
     )
 
 

@@ -10,7 +10,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from ingest.api.querysets import get_source
+from ingest.api.sources.configs import validate_change
 from ingest.api.sources.serializers import NewSource, SourceChange
+from ingest.connectors.records.kinds import RECORD_KINDS
 from ingest.pages.rights import CHANGE, is_allowed
 from ingest.pages.sources.forms import (
     NEW_SOURCE_FORMS,
@@ -57,7 +59,9 @@ class NewSourcePage(_SourceFormPage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the choice of kinds, or the form of one. Raises NotFound for an unknown kind."""
         if "kind" not in request.GET:
-            return self.render(request, "ingest/new_source.html", kinds=offered_kinds())
+            kinds = offered_kinds()
+            connectors = [RECORD_KINDS[kind] for kind in kinds if kind in RECORD_KINDS]
+            return self.render(request, "ingest/new_source.html", kinds=kinds, connectors=connectors)
         return self.page(request, self._form(request)(groups=self.selectable_groups()))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -135,7 +139,8 @@ class EditSourcePage(_SourceFormPage):
         if not form.is_valid():
             return self.render_invalid(request, form)
         self.form = form
-        update_source(self.access, self.source, validate_fields(SourceChange, form.body()))
+        changes = validate_change(self.source, validate_fields(SourceChange, form.body()))
+        update_source(self.access, self.source, changes)
         messages.success(request, _("Saved."))
         return redirect("source", workspace.slug, source_id)
 

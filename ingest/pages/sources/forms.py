@@ -15,6 +15,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.git.address import parse_address
+from ingest.connectors.records.kinds import RECORD_KINDS
+from ingest.connectors.records.settings import ConnectorField, ConnectorKind
 from ingest.errors import AddressNotAllowed
 from ingest.jobs.queue.schedule import LEAST_INTERVAL
 from ingest.templatetags.labels import every_minutes
@@ -140,9 +142,19 @@ class DescriptionForm(forms.Form):
 
     def add_problem(self, problem: Problem) -> None:
         """Show the problem at the fields that it is about, or above all fields."""
-        field_errors = [(_field(error.field), error.message) for error in problem.errors]
+        field_errors = [(self._field_of(error.field), error.message) for error in problem.errors]
         for name, message in field_errors or [(_FIELDS.get(problem.code, ""), problem.detail)]:
             self.add_error(name if name in self.fields else None, message)
+
+    def _field_of(self, name: str) -> str:
+        """Return the form's field for an API field such as `config.include[0]`."""
+        whole = name.partition("[")[0]
+        last = whole.rpartition(".")[2]
+        if last in self.fields and whole not in _FIELDS:
+            return last
+        if "credentials." in whole:
+            whole = "credentials"
+        return _FIELDS.get(whole, last)
 
 
 class SyncedForm(DescriptionForm):
@@ -327,18 +339,73 @@ class NewSiteForm(NewSourceForm):
         return f"{split.hostname or ''}{split.path}".rstrip("/")
 
 
+def _form_field(field: ConnectorField) -> forms.Field:
+    options: dict[str, Any] = {"required": field.is_required, "label": field.label, "help_text": field.help}
+    if field.type == "list":
+        return ListField(**options)
+    if field.type == "secret":
+        widget = forms.PasswordInput(attrs={"autocomplete": "off"})
+        help_text = field.help or _("Stored encrypted, never shown again.")
+        return forms.CharField(strip=False, widget=widget, **{**options, "help_text": help_text})
+    return forms.CharField(**options)
+
+
+class NewRecordForm(NewSourceForm):
+    """A source on the connector protocol, with the fields that its kind declares."""
+
+    declared: ClassVar[ConnectorKind]
+
+    def config(self) -> dict[str, Any]:
+        """Return the source's configuration."""
+        clean = self.cleaned_data
+        config = {each.name: clean[each.name] for each in self.declared.config_fields if clean[each.name]}
+        credentials = _filled_in(clean, self.declared)
+        return {**config, **({"credentials": credentials} if credentials else {})}
+
+    def derived_title(self) -> str:
+        """Return the names of what it reads."""
+        clean = self.cleaned_data
+        words = [str(clean.get(name) or "") for name in ("bucket", "prefix")]
+        if not any(words):
+            split = urlsplit(str(clean.get("url", clean.get("program", ""))))
+            words = [split.hostname or "", split.path.strip("/")]
+        return " ".join(filter(None, words)).strip("/")
+
+
+def _filled_in(clean: Mapping[str, Any], declared: ConnectorKind) -> dict[str, str]:
+    """Return the credentials that were filled in."""
+    return {each.name: clean[each.name] for each in declared.credential_fields if clean.get(each.name)}
+
+
+def _record_form(declared: ConnectorKind) -> type[NewRecordForm]:
+    names = [field.name for field in declared.fields]
+    members = {field.name: _form_field(field) for field in declared.fields}
+    main = [field.name for field in declared.fields if field.is_required or field.is_credential]
+    attributes = {"kind": declared.kind, "declared": declared, "main_fields": main}
+    order = (*main, "title", "key", *names, *_COMMON_FIELDS)
+    name = f"New{declared.kind.value.title()}Form"
+    return type(
+        name, (NewRecordForm,), {**members, **attributes, "field_order": order, "__module__": __name__}
+    )
+
+
 class SourceForm(CredentialsForm, SyncedForm):
     """The editable fields of a source; fields that its kind doesn't have are removed."""
 
     watch = forms.BooleanField(required=False, label=_("Sync when files change"))
-    is_forgetting = forms.BooleanField(required=False, label=_("Delete the stored access token"))
+    is_forgetting = forms.BooleanField(required=False, label=_("Delete the stored credentials"))
     field_order = ("title", *_COMMON_FIELDS, *_CREDENTIALS, "is_forgetting")
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
         super().__init__(*args, **options)
         for name in _inapplicable_fields(source):
             del self.fields[name]
-        if "is_forgetting" in self.fields:
+        self._declared = RECORD_KINDS.get(source.kind)
+        if self._declared is not None:
+            for field in self._declared.credential_fields:
+                self.fields[field.name] = _form_field(field)
+                self.fields[field.name].required = False
+        if "is_forgetting" in self.fields and "token" in self.fields:
             self.fields["token"].help_text = _("A token is stored. Leave empty to keep it.")
 
     def body(self) -> dict[str, Any]:
@@ -350,8 +417,20 @@ class SourceForm(CredentialsForm, SyncedForm):
         body = {name: value for name, value in values.items() if _FIELDS.get(name, name) in changed}
         return {
             **body,
-            **({"credentials": self.credentials() or None} if changed & _CREDENTIAL_INPUTS else {}),
+            **({"credentials": self.credentials() or None} if changed & self._credential_inputs else {}),
         }
+
+    @property
+    def _credential_inputs(self) -> set[str]:
+        """Return the inputs that change the credentials when filled in or ticked."""
+        declared = [] if self._declared is None else self._declared.credential_fields
+        return {*_CREDENTIAL_INPUTS, *(field.name for field in declared)}
+
+    def credentials(self) -> dict[str, str]:
+        """Return the credentials that were filled in."""
+        if self._declared is not None:
+            return _filled_in(self.cleaned_data, self._declared)
+        return super().credentials()
 
 
 # Inputs that change the credentials when filled in or ticked.
@@ -363,30 +442,27 @@ def _inapplicable_fields(source: Source) -> set[str]:
     inapplicable = set() if source.kind == SourceKind.FOLDER else {"watch"}
     if source.kind == SourceKind.UPLOAD:
         inapplicable.add("schedule")
-    if source.kind != SourceKind.GIT:
+    if source.kind in RECORD_KINDS:
+        inapplicable |= {*_CREDENTIALS}
+    elif source.kind != SourceKind.GIT:
         return inapplicable | _CREDENTIAL_INPUTS
     return inapplicable if source.sealed_credentials else inapplicable | {"is_forgetting"}
 
 
 #: The form of each kind, in the order in which the page offers them.
 NEW_SOURCE_FORMS: Mapping[str, type[NewSourceForm]] = {
-    form.kind.value: form for form in (NewSiteForm, NewGitForm, NewFolderForm)
+    **{form.kind.value: form for form in (NewSiteForm, NewGitForm)},
+    **{kind: _record_form(declared) for kind, declared in RECORD_KINDS.items()},
+    NewFolderForm.kind.value: NewFolderForm,
 }
 
 
 def offered_kinds() -> list[str]:
     """Return the kinds that this server allows to add."""
-    return [kind for kind in NEW_SOURCE_FORMS if kind != SourceKind.FOLDER or settings.KEBAB_FOLDER_ROOTS]
+    needs = {SourceKind.FOLDER: settings.KEBAB_FOLDER_ROOTS, SourceKind.PROGRAM: settings.KEBAB_CONNECTORS}
+    return [kind for kind in NEW_SOURCE_FORMS if needs.get(SourceKind(kind), True)]
 
 
 def _quote(entry: str) -> str:
     is_plain = "," not in entry and not entry.startswith('"')
     return entry if is_plain else '"' + entry.replace('"', '""') + '"'
-
-
-def _field(name: str) -> str:
-    """Return the form's field for an API field such as `config.include[0]`."""
-    whole = name.partition("[")[0]
-    if whole.startswith("config.credentials."):
-        whole = "config.credentials"
-    return _FIELDS.get(whole, whole.rpartition(".")[2])

@@ -27,6 +27,8 @@ def print_report(terminal: Terminal, report: Mapping[str, Any]) -> None:
             terminal.print(plain(f"{what} {count} ({reason.replace('_', ' ')}): {examples}"))
             if reason in report["explanations"]:
                 terminal.print(plain(f"  {report['explanations'][reason]}"))
+    for warning in report["warnings"]:
+        terminal.print(plain(warning))
     project_file = report["project_file"]
     for error in () if project_file is None else project_file["errors"]:
         place = f"{project_file['name']}: {error['key']}".removesuffix(": ")

@@ -138,7 +138,7 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "title": Text(most=300),
             "created_at": Timestamp(),
         },
-        omitted={"id": _OWN, "workspace": _OF_WORKSPACE},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "cursor": "the next sync begins from the start"},
     ),
     "spaces": Section(
         model=EmbeddingSpace,

@@ -6,6 +6,8 @@ from urllib.parse import quote, urlsplit
 from search.models import Document, SourceKind
 from search.pages.document.cited_range import CitedRange
 
+#: Kinds whose connectors state the address of a document.
+_STATE_ADDRESSES: Final = frozenset({SourceKind.WEB, SourceKind.FEED, SourceKind.PROGRAM})
 #: Hosts whose addresses of files are known, with what stands before the branch.
 _GIT_HOSTS: Final = {"github.com": "blob", "gitlab.com": "-/blob", "codeberg.org": "src/branch"}
 
@@ -14,7 +16,7 @@ def source_link(document: Document, cited: CitedRange) -> str:
     """Return where the document can be opened at its source; '' if that is unknown."""
     if document.source.kind == SourceKind.GIT:
         return _file_on_git_host(document, cited)
-    return web_address(document.metadata.get("url")) if document.source.kind == SourceKind.WEB else ""
+    return web_address(document.metadata.get("url")) if document.source.kind in _STATE_ADDRESSES else ""
 
 
 def web_address(value: object) -> str:

@@ -224,6 +224,10 @@ _SOURCES: Sequence[RegisteredPage] = (
         RegisteredPage(route="new-source", variant="folder", query="kind=folder"),
         RegisteredPage(route="new-source", variant="git", query="kind=git"),
         RegisteredPage(route="new-source", variant="web", query="kind=web"),
+        *(
+            RegisteredPage(route="new-source", variant=kind, query=f"kind={kind}")
+            for kind in ("s3", "webdav", "feed", "imap")
+        ),
         RegisteredPage(route="source-edit"),
         RegisteredPage(route="upload", shows="form.upload [type=file]"),
     ),

@@ -1,10 +1,14 @@
 """Pages that add and change sources."""
 
+import json
+
 import pytest
+from cryptography.fernet import Fernet
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.references import NamedCommits
 from ingest.models import Job
+from kebab.encryption import decrypt
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of, restrict
 from search.models import Source
@@ -72,6 +76,37 @@ def test_repository_and_site_are_added_with_what_they_are_read_with(visit, edito
     add(visit(editor), "web", **form, key="site")
     config = annotate_readers(Source.objects.filter(key="site")).get().config
     assert config | {"include": ["guide/**"], "max_pages": 50} == config
+
+
+def test_connector_is_added_by_the_fields_that_its_kind_declares(visit, editor, settings):
+    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    form = {"url": "https://s3.example.org", "bucket": "docs", "prefix": "handbook"}
+    add(visit(editor), "s3", **form, access_key_id="AKIA", secret_access_key=" s3cret ")
+    source = the_source()
+    assert source.config == {**form, "url": "https://s3.example.org/"}
+    login = {"access_key_id": "AKIA", "secret_access_key": " s3cret "}
+    assert json.loads(decrypt(source.sealed_credentials)) == login
+    page = markup_of(visit(editor).get(f"/w/handbook/sources/{source.pk}/edit"))
+    assert "s3cret" not in page
+    edit(visit(editor), source, access_key_id="AKIB", secret_access_key="other")
+    assert json.loads(decrypt(the_source().sealed_credentials))["access_key_id"] == "AKIB"
+    edit(visit(editor), the_source(), is_forgetting="on")
+    assert the_source().sealed_credentials == ""
+
+
+def test_missing_credentials_are_shown_at_their_field(visit, editor, settings):
+    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    answer = add(visit(editor), "imap", url="imaps://mail.example.org", username="ada")
+    assert answer.context["form"].errors.keys() == {"password"}
+    answer = add(visit(editor), "s3", url="https://s3.example.org", bucket="docs", access_key_id="AKIA")
+    assert "secret_access_key" in str(answer.context["form"].errors)
+    assert not Source.objects.exists()
+
+
+def test_programs_are_offered_where_the_operator_has_some(visit, editor, settings):
+    assert "?kind=program" not in markup_of(visit(editor).get(NEW))
+    settings.KEBAB_CONNECTORS = {"wiki": ["/usr/bin/wiki"]}
+    assert "?kind=program" in markup_of(visit(editor).get(NEW))
 
 
 def test_title_left_empty_is_made_of_the_address(visit, editor, root):

@@ -217,6 +217,7 @@ def _source_pages() -> Iterator[Call]:
     # A site in place of a folder, which this server doesn't offer.
     site = form | {"url": "http://127.0.0.1:9/"}
     yield Call(route="new-source", method="post", query="kind=web", body=site, shown=NONE)
+    yield Call(route="new-source", method="post", query="kind=feed", body=site, shown=NONE)
     yield Call(route="source-edit")
     yield Call(route="source-edit", method="post", body=form, shown=NONE)
     yield Call(route="source-sync", method="post", shown=NONE)

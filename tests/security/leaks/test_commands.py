@@ -21,6 +21,7 @@ _MACHINE_COMMANDS = {
     "beat",
     "bench",
     "changepassword",
+    "connector",
     "createsuperuser",
     "demo",
     "doctor",

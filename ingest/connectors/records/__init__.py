@@ -1,0 +1,1 @@
+"""Connectors on the protocol `kebab.connector.v1`."""

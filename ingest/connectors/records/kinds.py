@@ -1,0 +1,186 @@
+"""The kinds of sources on the connector protocol: their fields, and how they are opened."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from django.utils.translation import gettext_lazy as _
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.records.feed import FeedReader
+from ingest.connectors.records.mailbox import MailboxReader, check_mailbox
+from ingest.connectors.records.program.reader import ProgramReader, check_program
+from ingest.connectors.records.protocol import RecordReader
+from ingest.connectors.records.s3 import BucketReader
+from ingest.connectors.records.settings import (
+    MAX_TEXT_CHARS,
+    ConnectorField,
+    ConnectorKind,
+    ReaderSettings,
+    check_server,
+)
+from ingest.connectors.records.webdav import WebdavReader
+from ingest.errors import AddressNotAllowed, CredentialsRefused
+from kebab.encryption import EncryptionError, decrypt, encrypt
+from search.models import Source, SourceKind
+
+_USERNAME: Final = ConnectorField(name="username", label=_("User name"), is_credential=True)
+_PASSWORD: Final = ConnectorField(
+    name="password",
+    label=_("Password"),
+    help=_("Prefer a password for this app alone. Stored encrypted, never shown again."),
+    type="secret",
+    is_credential=True,
+)
+_S3: Final = ConnectorKind(
+    kind=SourceKind.S3,
+    label=_("S3 bucket"),
+    heading=_("Add an S3 bucket"),
+    summary=_("The objects of a bucket at AWS, MinIO, Ceph and others."),
+    icon="cylinder",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("Endpoint"),
+            help=_("For example https://s3.eu-central-1.amazonaws.com or https://minio.example.org"),
+            is_required=True,
+        ),
+        ConnectorField(name="bucket", label=_("Bucket"), is_required=True),
+        ConnectorField(name="prefix", label=_("Prefix"), help=_("Only objects below it, such as handbook/")),
+        ConnectorField(name="region", label=_("Region"), help=_("us-east-1 if empty.")),
+        ConnectorField(name="access_key_id", label=_("Access key ID"), is_credential=True),
+        ConnectorField(
+            name="secret_access_key", label=_("Secret access key"), type="secret", is_credential=True
+        ),
+    ),
+    open=BucketReader,
+    check=check_server,
+)
+
+_WEBDAV: Final = ConnectorKind(
+    kind=SourceKind.WEBDAV,
+    label=_("Nextcloud or WebDAV"),
+    heading=_("Add a Nextcloud or WebDAV folder"),
+    summary=_("The files of a folder, including subfolders."),
+    icon="cloud",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("URL"),
+            help=_("For example https://cloud.example.org/remote.php/dav/files/ada/Handbook"),
+            is_required=True,
+        ),
+        _USERNAME,
+        _PASSWORD,
+    ),
+    open=WebdavReader,
+    check=check_server,
+)
+
+_FEED: Final = ConnectorKind(
+    kind=SourceKind.FEED,
+    label=_("RSS or Atom feed"),
+    heading=_("Add a feed"),
+    summary=_("The entries of a feed, with author and date. Entries stay when the feed drops them."),
+    icon="rss",
+    fields=(
+        ConnectorField(
+            name="url", label=_("URL"), help=_("For example https://example.org/feed.xml"), is_required=True
+        ),
+        _USERNAME,
+        _PASSWORD,
+    ),
+    open=FeedReader,
+    check=partial(check_server, keeps_query=True),
+)
+_IMAP: Final = ConnectorKind(
+    kind=SourceKind.IMAP,
+    label=_("Mailbox"),
+    heading=_("Add a mailbox"),
+    summary=_("The mails of a shared mailbox, by folder."),
+    icon="mail",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("Server"),
+            help=_("For example imaps://mail.example.org"),
+            is_required=True,
+        ),
+        replace(_USERNAME, is_required=True),
+        replace(_PASSWORD, is_required=True),
+        ConnectorField(
+            name="folders",
+            label=_("Folders"),
+            help=_("Comma-separated. If empty, all but drafts, junk and trash."),
+            type="list",
+        ),
+    ),
+    open=MailboxReader,
+    check=check_mailbox,
+)
+
+_PROGRAM: Final = ConnectorKind(
+    kind=SourceKind.PROGRAM,
+    label=_("Connector program"),
+    heading=_("Add a source of a connector program"),
+    summary=_("What a program of this server reads from another system."),
+    icon="plug",
+    fields=(
+        ConnectorField(name="program", label=_("Program"), is_required=True),
+        ConnectorField(
+            name="options", label=_("Options"), help=_("Comma-separated, as name=value."), type="list"
+        ),
+        ConnectorField(name="token", label=_("Access token"), type="secret", is_credential=True),
+    ),
+    open=ProgramReader,
+    check=check_program,
+)
+
+RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {
+    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED, _PROGRAM)
+}
+
+
+def record_config(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a source with this configuration. Raises AddressNotAllowed, CredentialsRefused."""
+    declared = RECORD_KINDS[kind]
+    config = {field.name: given[field.name] for field in declared.config_fields if given.get(field.name)}
+    return {
+        "config": declared.check(config),
+        "sealed_credentials": seal_credentials(kind, given.get("credentials") or {}),
+    }
+
+
+def seal_credentials(kind: str, given: Mapping[str, Any]) -> str:
+    """Return the credentials as they are stored; "" for none. Raises CredentialsRefused."""
+    fields = RECORD_KINDS[kind].credential_fields
+    credentials = {field.name: given[field.name] for field in fields if given.get(field.name)}
+    is_required = any(field.is_required for field in fields)
+    missing = [field.name for field in fields if field.name not in credentials]
+    unknown = sorted(given.keys() - {field.name for field in fields})
+    if unknown:
+        raise CredentialsRefused(f"The credentials have no {', '.join(unknown)}.")
+    if missing and (credentials or is_required):
+        raise CredentialsRefused(f"The credentials lack {', '.join(missing)}.")
+    if any(not isinstance(value, str) or len(value) > MAX_TEXT_CHARS for value in credentials.values()):
+        raise CredentialsRefused(f"Credentials are texts of {MAX_TEXT_CHARS:,} characters at most.")
+    try:
+        return encrypt(json.dumps(credentials)) if credentials else ""
+    except EncryptionError as error:
+        raise CredentialsRefused(str(error)) from error
+
+
+def open_reader(source: Source, while_waiting: Callable[[], None]) -> RecordReader:
+    """Open the source for one job. Raises ListingFailed."""
+    try:
+        sealed = source.sealed_credentials
+        settings = ReaderSettings(
+            config=source.config,
+            credentials=json.loads(decrypt(sealed)) if sealed else {},
+            while_waiting=while_waiting,
+        )
+        return RECORD_KINDS[source.kind].open(settings)
+    except (EncryptionError, AddressNotAllowed) as error:
+        raise ListingFailed(str(error)) from error

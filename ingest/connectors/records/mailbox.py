@@ -1,0 +1,210 @@
+"""The connector of mailboxes (IMAP4rev1, RFC 3501): each mail of the chosen folders by its UID."""
+
+import imaplib
+import json
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from imapclient import IMAPClient
+from imapclient.exceptions import IMAPClientError, LoginError
+
+from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.records import requests
+from ingest.connectors.records.protocol import CompleteRecord, CursorRecord, DocumentRecord, Record
+from ingest.connectors.records.settings import ReaderSettings, check_host
+from ingest.errors import AddressNotAllowed
+from kebab.http_client.addresses import connect_permitted
+from kebab.http_client.errors import AddressRefused, RequestFailed
+
+_PORTS: Final = {"imap": 143, "imaps": 993}
+_CONNECT_LIMIT_S: Final = 10.0
+_LIMIT_S: Final = 30.0
+# UIDs that one search may find: a line of an answer has a limit.
+_RANGE: Final = 10_000
+_SIZES: Final = 1_000
+_LEFT_OUT: Final = frozenset(
+    {b"\\noselect", b"\\nonexistent", b"\\junk", b"\\trash", b"\\drafts", b"\\all", b"\\flagged"}
+)
+_STATUS: Final = (b"UIDVALIDITY", b"UIDNEXT", b"MESSAGES")
+# More than the largest mail that is read, in its encoding.
+_MAX_LITERAL_BYTES: Final = 256 * 1024**2
+
+_T = TypeVar("_T")
+
+
+def check_mailbox(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config with its `url` in normal form. Raises AddressNotAllowed."""
+    scheme, host, port = _parse_url(config["url"])
+    check_host(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    return {**config, "url": f"{scheme}://{shown}:{port}"}
+
+
+class MailboxReader:
+    """A reader of the mails of a mailbox; its cursor is the status of each folder."""
+
+    def __init__(self, settings: ReaderSettings) -> None:
+        self._scheme, self._host, self._port = _parse_url(settings.config["url"])
+        self._folders: Sequence[str] = settings.config.get("folders", ())
+        self._credentials = settings.credentials
+        self._while_waiting = settings.while_waiting
+        self._client: Any = None
+
+    def records(self, cursor: str) -> Iterator[Record]:
+        """Yield all mails, unless the folders are as they were. Raises ListingFailed, SourceAway."""
+        folders = self._run(_list_folders) if not self._folders else [(name, name) for name in self._folders]
+        state = {name: self._status(name) for name, _ in folders}
+        if json.dumps(state) == cursor:
+            return
+        for name, path in folders:
+            yield from self._list_folder(name, path, state[name])
+        yield CompleteRecord()
+        yield CursorRecord(state=json.dumps(state))
+
+    def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:
+        """Return a mail. Raises FileNotFoundError, OSError, SourceAway."""
+        folder, uid = json.loads(locator)
+
+        def read(client: Any) -> Any:
+            client.select_folder(folder, readonly=True)
+            return client.fetch([uid], [b"BODY.PEEK[]"])
+
+        try:
+            found = self._run(read)
+        except ListingFailed as error:
+            raise SourceAway(str(error)) from error
+        content = found.get(uid, {}).get(b"BODY[]")
+        if content is None:
+            raise FileNotFoundError(path)
+        if len(content) > limit_bytes:
+            raise OSError(f"It has more than {limit_bytes:,} bytes.")
+        return bytes(content)
+
+    def close(self) -> None:
+        """Close the connection."""
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(IMAPClientError, OSError):
+                client.shutdown()
+
+    def _status(self, folder: str) -> list[int]:
+        found = self._run(lambda client: client.folder_status(folder, _STATUS))
+        return [int(found.get(name, 0)) for name in _STATUS]
+
+    def _list_folder(self, folder: str, path: str, status: Sequence[int]) -> Iterator[Record]:
+        validity, next_uid, _ = status
+        for first in range(1, next_uid or 2, _RANGE):
+            last = first + _RANGE - 1 if next_uid else "*"
+            uids = self._run(partial(_search, folder=folder, uids=f"{first}:{last}"))
+            for start in range(0, len(uids), _SIZES):
+                some = uids[start : start + _SIZES]
+                sizes = self._run(partial(_fetch_sizes, folder=folder, uids=some))
+                for uid, found in sorted(sizes.items()):
+                    yield DocumentRecord(
+                        path=f"{path}/{uid}.eml",
+                        version=f"{validity}/{uid}",
+                        locator=json.dumps([folder, uid]),
+                        size_bytes=found.get(b"RFC822.SIZE"),
+                    )
+
+    def _run(self, step: Callable[[Any], _T]) -> _T:
+        """Return the result of a step, after retries on new connections. Raises ListingFailed, SourceAway."""
+        for pause_s in (*requests.PAUSES_S, None):
+            self._while_waiting()
+            try:
+                self._client = self._client or self._connect()
+                return step(self._client)
+            except (imaplib.IMAP4.abort, OSError, RequestFailed) as error:
+                self.close()
+                if pause_s is None or isinstance(error, AddressRefused):
+                    reason = str(error) if isinstance(error, RequestFailed) else "does not answer any more"
+                    raise SourceAway(f"{self._host} {reason}.") from error
+                requests.pause(pause_s, self._while_waiting)
+            except IMAPClientError as error:
+                raise ListingFailed(f"{self._host} says: {str(error)[:200]}.") from error
+        raise AssertionError
+
+    def _connect(self) -> Any:
+        client = _Client(self._host, self._port, ssl=self._scheme == "imaps", timeout=_LIMIT_S)
+        try:
+            if self._scheme == "imap" and client.has_capability("STARTTLS"):
+                client.starttls(ssl.create_default_context())
+            elif self._scheme == "imap" and self._host not in settings.KEBAB_PRIVATE_HOSTS:
+                raise ListingFailed(f"{self._host} offers no encryption; give an imaps:// address.")
+            client.login(self._credentials["username"], self._credentials["password"])
+        except LoginError as error:
+            client.shutdown()
+            raise ListingFailed(f"{self._host} refuses the credentials; check them.") from error
+        except BaseException:
+            client.shutdown()
+            raise
+        return client
+
+
+class _Client(IMAPClient):
+    """A client that connects to permitted addresses only."""
+
+    def _create_IMAP4(self) -> Any:
+        return _Connection(self.host, self.port, is_tls=self.ssl)
+
+
+class _Connection(imaplib.IMAP4):
+    """A connection to a permitted address, whose answers have a limit."""
+
+    def __init__(self, host: str, port: int, *, is_tls: bool) -> None:
+        self._is_tls = is_tls
+        super().__init__(host, port)
+
+    def _create_socket(self, timeout: float | None) -> Any:
+        plain = connect_permitted(
+            self.host, self.port, settings.KEBAB_PRIVATE_HOSTS, timeout_s=_CONNECT_LIMIT_S
+        )
+        if not self._is_tls:
+            return plain
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
+
+    def read(self, size: int) -> bytes:
+        """Read a literal. Raises OSError for one that is too long."""
+        if size > _MAX_LITERAL_BYTES:
+            raise OSError("it announces more bytes than are read")
+        return super().read(size)
+
+
+def _parse_url(url: str) -> tuple[str, str, int]:
+    """Return scheme, host and port. Raises AddressNotAllowed."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        port = 0
+    if not port or not parts.hostname or parts.username is not None or parts.path.strip("/"):
+        # The message does not repeat the address, which may contain a password.
+        raise AddressNotAllowed("The address can't be read; give imaps://host, without name and password.")
+    return parts.scheme, parts.hostname, port
+
+
+def _list_folders(client: Any) -> list[tuple[str, str]]:
+    """Return the names of the folders to read, and the folders of their documents."""
+    found = []
+    for flags, delimiter, name in client.list_folders():
+        if not {flag.lower() for flag in flags} & _LEFT_OUT:
+            mark = (delimiter or b"/").decode()
+            parts = [part.replace("/", "_") for part in name.split(mark)]
+            found.append((name, "/".join(parts)))
+    return found
+
+
+def _search(client: Any, folder: str, uids: str) -> list[int]:
+    client.select_folder(folder, readonly=True)
+    return sorted(client.search([b"UID", uids.encode()]))
+
+
+def _fetch_sizes(client: Any, folder: str, uids: Sequence[int]) -> Mapping[int, Mapping[bytes, Any]]:
+    client.select_folder(folder, readonly=True)
+    found: Mapping[int, Mapping[bytes, Any]] = client.fetch(uids, [b"RFC822.SIZE"])
+    return found

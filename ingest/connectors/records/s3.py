@@ -1,0 +1,135 @@
+"""The connector of S3-compatible buckets.
+
+Requests are signed here (AWS Signature Version 4, "Authenticating Requests: Using the Authorization Header"
+of the S3 API reference), because libraries for S3 open connections of their own, past the check of addresses.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote, unquote, urlencode
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord, Record
+from ingest.connectors.records.requests import Answer, ServerRequests
+from ingest.connectors.records.settings import ReaderSettings
+from ingest.connectors.records.xml_reader import parse_xml
+from ingest.connectors.web.addresses import Address
+
+_EMPTY: Final = hashlib.sha256(b"").hexdigest()
+_ALGORITHM: Final = "AWS4-HMAC-SHA256"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signer:
+    """The signer of requests without a body, for one region; without a key it signs none."""
+
+    host: str
+    region: str
+    access_key_id: str = ""
+    secret_access_key: str = field(default="", repr=False)
+
+    def headers(self, path: str, query: str, at: datetime) -> Mapping[str, str]:
+        """Return the headers that authenticate a GET of an escaped path and a sorted query."""
+        if not self.access_key_id:
+            return {}
+        time, scope = f"{at:%Y%m%dT%H%M%SZ}", f"{at:%Y%m%d}/{self.region}/s3/aws4_request"
+        signed = {"host": self.host, "x-amz-content-sha256": _EMPTY, "x-amz-date": time}
+        names = ";".join(signed)
+        lines = "".join(f"{name}:{value}\n" for name, value in signed.items())
+        request = "\n".join(("GET", path, query, lines, names, _EMPTY))
+        to_sign = "\n".join((_ALGORITHM, time, scope, hashlib.sha256(request.encode()).hexdigest()))
+        key = f"AWS4{self.secret_access_key}".encode()
+        for part in (*scope.split("/"), to_sign):
+            key = hmac.digest(key, part.encode(), "sha256")
+        credential = f"{self.access_key_id}/{scope}"
+        authorization = f"{_ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={key.hex()}"
+        return {name: signed[name] for name in list(signed)[1:]} | {"Authorization": authorization}
+
+
+class BucketReader:
+    """A reader of the objects of a bucket below a prefix, each by its ETag."""
+
+    def __init__(self, settings: ReaderSettings) -> None:
+        server, config = settings.server, settings.config
+        self._requests = ServerRequests(server, settings.while_waiting)
+        self._server = server
+        self._bucket = f"{server.key.rstrip('/')}/{quote(config['bucket'])}"
+        self._prefix = config.get("prefix", "").strip("/")
+        self._prefix += "/" if self._prefix else ""
+        self._signer = Signer(
+            host=host_header(server), region=config.get("region", "us-east-1"), **settings.credentials
+        )
+
+    def records(self, cursor: str) -> Iterator[Record]:
+        """Yield all objects. Raises ListingFailed, SourceAway."""
+        token = ""
+        while True:
+            page = self._list_page(token)
+            for entry in page.iterfind("{*}Contents"):
+                key = unquote(_text(entry, "Key"))
+                if not key.endswith("/"):
+                    yield self._document(key, entry)
+            token = _text(page, "NextContinuationToken")
+            if not token:
+                break
+        yield CompleteRecord()
+
+    def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:
+        """Return an object's bytes. Raises FileNotFoundError, OSError, SourceAway."""
+        key = f"{self._bucket}/{quote(locator, safe='/-_.~')}"
+        return self._requests.fetch(key, limit_bytes=limit_bytes, headers=lambda: self._sign(key))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._requests.close()
+
+    def _document(self, key: str, entry: Any) -> DocumentRecord:
+        size = _text(entry, "Size")
+        return DocumentRecord(
+            path=key.removeprefix(self._prefix),
+            version=_text(entry, "ETag"),
+            locator=key,
+            size_bytes=int(size) if size.isdecimal() else None,
+            dated=_parse_time(_text(entry, "LastModified")),
+        )
+
+    def _list_page(self, token: str) -> Any:
+        parameters = {"encoding-type": "url", "list-type": "2", "prefix": self._prefix}
+        if token:
+            parameters["continuation-token"] = token
+        query = urlencode(sorted(parameters.items()), quote_via=quote, safe="-_.~")
+        answer = self._requests.request(
+            "GET", f"{self._bucket}?{query}", headers=lambda: self._sign(self._bucket, query)
+        )
+        if answer.status != 200:
+            self._requests.fail_listing(answer, self._error_code(answer))
+        return parse_xml(answer.body, self._server.host)
+
+    def _sign(self, path: str, query: str = "") -> Mapping[str, str]:
+        return self._signer.headers(path, query, datetime.now(UTC))
+
+    def _error_code(self, answer: Answer) -> str:
+        try:
+            return _text(parse_xml(answer.body, self._server.host), "Code")[:100]
+        except ListingFailed:
+            return ""
+
+
+def host_header(server: Address) -> str:
+    """Return the Host header of requests to a server."""
+    return server.url.removeprefix(f"{server.scheme}://").partition("/")[0]
+
+
+def _text(element: Any, name: str) -> str:
+    return element.findtext(f"{{*}}{name}") or ""
+
+
+def _parse_time(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

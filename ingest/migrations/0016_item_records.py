@@ -1,0 +1,15 @@
+"""Items keep what a connector reported about them until they are read."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("ingest", "0015_acts")]
+
+    operations = [
+        migrations.AddField(
+            model_name="jobitem",
+            name="record",
+            field=models.JSONField(blank=True, db_default={}, default=dict),
+        ),
+    ]

@@ -1,0 +1,37 @@
+"""Kinds of sources on the connector protocol, and the states of their connectors."""
+
+from django.db import migrations, models
+
+KINDS = [
+    ("upload", "Upload"),
+    ("folder", "Folder"),
+    ("git", "Git"),
+    ("web", "Web"),
+    ("s3", "S3"),
+    ("webdav", "Webdav"),
+    ("feed", "Feed"),
+    ("imap", "Imap"),
+    ("program", "Program"),
+]
+
+
+class Migration(migrations.Migration):
+    dependencies = [("search", "0031_saved_searches")]
+
+    operations = [
+        migrations.RemoveConstraint(model_name="source", name="source_kind_known"),
+        migrations.AlterField(
+            model_name="source", name="kind", field=models.CharField(choices=KINDS, max_length=10)
+        ),
+        migrations.AddConstraint(
+            model_name="source",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("kind__in", [kind for kind, _ in KINDS])), name="source_kind_known"
+            ),
+        ),
+        migrations.AddField(
+            model_name="sourceversion",
+            name="cursor",
+            field=models.TextField(blank=True, db_default="", default="", editable=False),
+        ),
+    ]

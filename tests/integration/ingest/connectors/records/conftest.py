@@ -1,0 +1,27 @@
+"""Fixtures of the connectors of records."""
+
+import pytest
+from cryptography.fernet import Fernet
+
+from ingest.connectors.records import requests
+from ingest.connectors.records.kinds import record_config
+from search.models import Source
+
+
+@pytest.fixture(autouse=True)
+def reachable_servers(settings, monkeypatch):
+    """Allow servers on this machine, credentials, and retries without a pause."""
+    settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
+    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    monkeypatch.setattr(requests, "PAUSES_S", (0.0, 0.0))
+
+
+@pytest.fixture
+def make_record_source(workspace):
+    """Return a function that makes a source of a kind."""
+
+    def make(kind, config, key="connected"):
+        fields = record_config(kind, config)
+        return Source.objects.create(workspace=workspace, key=key, title=key, kind=kind, **fields)
+
+    return make

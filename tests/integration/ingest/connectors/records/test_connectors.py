@@ -1,0 +1,143 @@
+"""Each connector against a real server: first sync, changes, deletions, outages, wrong credentials."""
+
+import pytest
+
+from ingest.errors import ConnectionFailed
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
+from ingest.services.connection_probe import probe_connection
+from kebab.people.access.caller import Caller, caller_access
+from kebab.people.models import Role
+from search.models import Document
+from tests.integration.ingest.connectors.records.hosts import ATOM, HOSTS, RSS, feed_host, webdav_host
+from tests.support.actors import make_member
+from tests.support.jobs import counts, failure, indexed_texts, sync, work
+
+NOTES = {"tides": "About tides", "boats at sea": "About boats", "häfen": "About harbours"}
+
+
+# Sources of single documents, which notice that one is deleted.
+LISTING_HOSTS = ["s3", "webdav", "imap"]
+listing_hosts = pytest.mark.parametrize("host", LISTING_HOSTS, indirect=True)
+
+
+@pytest.fixture(params=HOSTS)
+def host(request):
+    with HOSTS[request.param]() as running:
+        for name, text in NOTES.items():
+            running.put(name, text)
+        yield running
+
+
+@pytest.fixture
+def connected(host, make_record_source):
+    return make_record_source(host.kind, host.config)
+
+
+def texts(workspace):
+    return {path: "\n".join(chunks) for path, chunks in indexed_texts(workspace).items()}
+
+
+def test_first_sync_reads_everything_and_the_second_fetches_nothing(workspace, host, connected):
+    assert counts(sync(connected))["new"] == 3
+    found = texts(workspace)
+    assert len(found) == 3
+    assert all(any(text in each for each in found.values()) for text in NOTES.values())
+    host.fetched.clear()
+    assert counts(sync(connected)).get("new") is None
+    assert host.fetched == []
+    assert texts(workspace) == found
+
+
+@listing_hosts
+def test_changed_and_deleted_documents_follow(workspace, host, connected):
+    sync(connected)
+    host.fetched.clear()
+    host.put("tides", "About ebb and flow")
+    host.delete("boats at sea")
+    report = counts(sync(connected))
+    assert report.get("new", 0) + report.get("updated", 0) == 1
+    assert report["deleted"] >= 1
+    found = texts(workspace)
+    assert len(found) == 2
+    assert any("ebb and flow" in text for text in found.values())
+    assert not any("boats" in text for text in found.values())
+    assert len(host.fetched) <= 1
+
+
+@listing_hosts
+def test_server_that_goes_away_loses_nothing_and_the_next_sync_goes_on(workspace, host, connected):
+    host.fetches_left = 2
+    job = work(request_sync(connected))
+    assert (job.state, "127.0.0.1" in job.error) == ("failed", True)
+    assert counts(ingest_report(job)) == {"seen": 2, "new": 2, "parser_calls": 2}
+    assert len(texts(workspace)) == 2
+    host.fetches_left = None
+    host.fetched.clear()
+    sync(connected)
+    assert len(host.fetched) == 1
+    assert len(texts(workspace)) == 3
+
+
+@listing_hosts
+def test_paths_are_those_of_the_source(workspace, host, connected):
+    sync(connected)
+    assert texts(workspace).keys() == {host.path(name) for name in NOTES}
+
+
+def test_wrong_credentials_are_reported_and_change_nothing(workspace, host, connected, make_record_source):
+    sync(connected)
+    before = texts(workspace)
+    connected.sealed_credentials = make_record_source(
+        host.kind, host.wrong_config, key="other"
+    ).sealed_credentials
+    connected.save()
+    assert "refuses the credentials" in failure(connected)
+    assert texts(workspace) == before
+
+
+def test_document_that_the_server_fails_at_does_not_stop_the_others(workspace, make_record_source):
+    with webdav_host() as host:
+        for number in range(6):
+            host.put(f"note {number}", f"About {number}")
+        source = make_record_source("webdav", host.config)
+        host.broken = {"/dav/Team notes/about note 1/note 1.md"}
+        report = sync(source)
+        assert (report["new"], report["failed_by_reason"]) == (5, {"unreadable": 1})
+        host.broken = set()
+        assert counts(sync(source)) == {"seen": 6, "new": 1, "unchanged": 5, "parser_calls": 1}
+
+
+def test_connection_is_tested_before_the_source_is_added(workspace, host):
+    access = caller_access(Caller(user=make_member(workspace, Role.EDITOR)), workspace.slug)
+    assert "first document is" in probe_connection(access, host.kind, host.config)
+    with pytest.raises(ConnectionFailed, match="refuses the credentials"):
+        probe_connection(access, host.kind, host.wrong_config)
+    assert host.fetched == [] or host.kind == "feed"
+
+
+@pytest.mark.parametrize("template", [RSS, ATOM], ids=["rss", "atom"])
+def test_entries_of_a_feed_have_author_date_and_address_and_stay(workspace, make_record_source, template):
+    with feed_host() as host:
+        host.template = template
+        host.put("tides", "<p>About <b>tides</b></p>")
+        host.put("boats", "<p>About boats</p>")
+        source = make_record_source("feed", host.config)
+        sync(source)
+        document = Document.objects.get(path__startswith="tides-")
+        assert (document.title, document.author) == ("tides & more", "Ada")
+        assert (document.dated_at.date().isoformat(), document.metadata["url"]) == (
+            "2024-05-06",
+            "https://example.org/tides",
+        )
+        assert "About tides" in texts(workspace)[document.path]
+        host.delete("boats")
+        host.put("tides", "<p>About ebb</p>")
+        assert counts(sync(source)) == {"seen": 1, "updated": 1, "parser_calls": 1}
+        assert len(texts(workspace)) == 2
+
+
+def test_feed_that_is_none_is_refused(make_record_source):
+    with feed_host() as host:
+        host.template = ("/etc/passwd", "", "")
+        assert "no RSS or Atom feed" in failure(make_record_source("feed", host.config))

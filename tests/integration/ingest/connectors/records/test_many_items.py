@@ -1,0 +1,34 @@
+"""Ten thousand items of each connector: first sync, one changed and one deleted, in bounded memory."""
+
+import resource
+
+import pytest
+
+from search.models import Document
+from tests.integration.ingest.connectors.records.hosts import HOSTS
+from tests.support.jobs import counts, drop_embedding_jobs, sync
+
+pytestmark = pytest.mark.slow
+
+ITEMS = 10_000
+MEMORY_KB = 400_000
+
+
+@pytest.mark.parametrize("kind", HOSTS)
+def test_ten_thousand_items_are_synced_in_bounded_memory(workspace, make_record_source, kind):
+    with HOSTS[kind]() as host:
+        for number in range(ITEMS):
+            host.put(f"note-{number}", f"About the item {number}")
+        source = make_record_source(host.kind, host.config)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert counts(sync(source))["new"] == ITEMS
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KB
+        drop_embedding_jobs()
+        host.fetched.clear()
+        host.put("note-7", "About another item")
+        host.delete("note-8")
+        report = counts(sync(source))
+        assert report.get("new", 0) + report.get("updated", 0) == 1
+        assert len(host.fetched) <= 1
+        stays = kind == "feed"  # entries stay when the feed drops them
+        assert Document.objects.in_workspace(workspace).count() == ITEMS - (not stays)
