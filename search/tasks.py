@@ -1,5 +1,6 @@
 """Celery tasks of search: sync of a mirror, notifications, and retention of changes, answers and queries."""
 
+import logging
 import uuid
 
 from celery import shared_task
@@ -13,6 +14,8 @@ from search.mirror.files import MirrorFiles
 from search.mirror.sync.sync import sync_mirror
 from search.notifications.document_events import queue_document_events
 from search.query_log.storage import prune_queries, publish_typed_queries
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task(name="search.sync_mirror")
@@ -56,10 +59,11 @@ def prune_queries_task() -> None:
 @shared_task(name="search.notify")
 def notify_task() -> None:
     """Queue events about documents and unsuccessful searches for webhooks, and alerts; send their mails."""
-    from search.notifications.alert_mail import send_alert_mails
-    from search.notifications.alerts import evaluate_alerts  # it imports all of search
+    from search.notifications.alert_mail import send_alert_mails  # they import all of search
+    from search.notifications.alerts import evaluate_alerts
 
-    queue_document_events()
-    publish_typed_queries()
-    evaluate_alerts()
-    send_alert_mails()
+    for step in (queue_document_events, publish_typed_queries, evaluate_alerts, send_alert_mails):
+        try:
+            step()
+        except Exception:  # the other steps are done
+            logger.exception("%s is left to the next call", step.__name__)

@@ -4,6 +4,7 @@ The number of the last change that was looked at moves in the transaction that q
 """
 
 import logging
+import time
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,6 +17,7 @@ from django.db.models.functions import Coalesce, Now
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from kebab.webhooks.models import EventType
 from kebab.webhooks.outbox import Event, derive_event_id, publish
+from search.mirror.local_mirrors import wait_for_seq
 from search.models import Change, Notify, SavedSearch
 from search.notifications.matches import changed_matches
 from search.notifications.saved_searches import owner_access
@@ -26,22 +28,31 @@ logger = logging.getLogger(__name__)
 
 #: The most documents that one event or mail names.
 MAX_NAMED: Final = 100
-# Searches that one call evaluates, and changes that each looks at; the next call goes on.
+# Searches that one call evaluates, its time, and changes that each looks at; the next call goes on.
 _SEARCHES: Final = 100
+_RUN_LIMIT_S: Final = 2.0
 _CHANGES: Final = 200
+# So long a call waits for this node's mirror.
+_WAIT_S: Final = 1.0
 #: Matches are collected for as long, so that many changes are one mail.
 MAIL_DELAY: Final = timedelta(minutes=5)
 
 
 def evaluate_alerts() -> int:
     """Queue the alerts of saved searches behind the log of their workspace; return how many had matches."""
+    ends_at = time.monotonic() + _RUN_LIMIT_S
     with acting_everywhere():
         behind = list(_behind().order_by("?").values_list("workspace_id", "pk")[:_SEARCHES])
-    count = 0
-    for workspace_id, search_id in behind:
+    return sum(_evaluate_safely(*ids) for ids in behind if time.monotonic() < ends_at)
+
+
+def _evaluate_safely(workspace_id: uuid.UUID, search_id: uuid.UUID) -> bool:
+    try:
         with acting_in(workspace_id):
-            count += _evaluate(workspace_id, search_id)
-    return count
+            return _evaluate(workspace_id, search_id)
+    except Exception:  # the others are evaluated
+        logger.exception("saved search %s is left to the next call", search_id)
+        return False
 
 
 def _behind() -> "QuerySet[SavedSearch]":
@@ -69,6 +80,7 @@ def _find_matches(saved: SavedSearch, doc_ids: Sequence[uuid.UUID], seq: int) ->
     if access is None or not doc_ids:
         return ()
     try:
+        wait_for_seq(saved.workspace_id, seq, limit_s=_WAIT_S)
         return changed_matches(saved, access, doc_ids, seq=seq)
     except SearchError as error:
         if error.status >= 500:

@@ -12,7 +12,6 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import conditional_page
 
 from kebab.http.rate_limits.middleware import refusal_page
-from kebab.http.rate_limits.rules import count_request
 from kebab.http.site_address import site_address
 from kebab.people.access.caller import Access
 from kebab.tenancy.current_workspace import acting_in
@@ -36,7 +35,6 @@ class FeedView(View):
         if found is None:
             raise Http404
         saved, access = found
-        count_request(request, access.identity)
         try:
             with acting_in(access.workspace.pk):
                 feed = _build_feed(saved, access, site_address(request), request.path)
