@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.jobs.items import quarantine, worker
 from ingest.jobs.items.batches import batch_by_size
-from ingest.jobs.kinds import sync_source
+from ingest.jobs.kinds import indexed_files
 from ingest.models import Unreadable
 from ingest.parsers import registry
 from ingest.parsers.registry import WITH_OCR, parser_version_for
@@ -122,7 +122,7 @@ def test_retry_of_one_file_looks_up_that_one(folder, source, count_calls):
     fill(folder, {f"{name}.md": f"# {name}\n" for name in "abcd"})
     sync(source)
     (folder / "b.md").unlink()
-    counted = count_calls(sync_source, "IndexedFile")
+    counted = count_calls(indexed_files, "IndexedFile")
     assert counts(sync(source, only_paths=["a.md", "b.md"])) == {"seen": 1, "unchanged": 1, "deleted": 1}
     assert counted["IndexedFile"] == 2
 
