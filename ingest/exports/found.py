@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from ingest.connectors.walk_rules import SkipReason
+from ingest.exports.notion import NotionExport
 from ingest.exports.obsidian import ObsidianVault
 from ingest.exports.types import Export
 
 logger = logging.getLogger(__name__)
 
 #: Products in the order of their precedence at one folder.
-PRODUCTS: Final[Sequence[type[Export]]] = (ObsidianVault,)
+PRODUCTS: Final[Sequence[type[Export]]] = (ObsidianVault, NotionExport)
 #: Larger files are taken as they are: JSON and markup need many times their size while they are converted.
 MAX_CONVERTED_BYTES: Final = 8_000_000
 #: errors of files that are not what their export says
@@ -35,9 +36,10 @@ class Exports:
         roots = sorted(products, key=len, reverse=True)
         below: dict[str, list[str]] = {root: [] for root in roots}
         for path in paths if roots else ():
-            root = next((each for each in roots if path.startswith(each)), None)
-            if root is not None:
-                below[root].append(path[len(root) :])
+            for root in roots:
+                if path.startswith(root):
+                    below[root].append(path[len(root) :])
+                    break
         return cls({root: products[root](below[root]) for root in roots})
 
     @property
@@ -73,7 +75,7 @@ class Exports:
     def convert(self, path: str, content: bytes) -> bytes:
         """Return the content of the document that a file becomes."""
         root, export = self._owner(path)
-        if export is None or len(content) > MAX_CONVERTED_BYTES:
+        if export is None or not self.converts(path) or len(content) > MAX_CONVERTED_BYTES:
             return content
         try:
             return export.convert(path[len(root) :], content)
@@ -87,9 +89,10 @@ class Exports:
             for path, content in export.documents():
                 yield root + path, content
 
-    def owns(self, path: str) -> bool:
-        """Return whether the file belongs to an export."""
-        return self._owner(path)[1] is not None
+    def converts(self, path: str) -> bool:
+        """Return whether the content of a file is converted."""
+        export = self._owner(path)[1]
+        return export is not None and path.lower().endswith(export.converted)
 
     def _owner(self, path: str) -> tuple[str, Export | None]:
         return next(

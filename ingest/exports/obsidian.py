@@ -27,6 +27,8 @@ _SIZE: Final = re.compile(r"\d+(?:x\d+)?")
 class ObsidianVault(PlainExport):
     """A folder of Markdown notes with the settings folder `.obsidian`."""
 
+    converted = (".md",)
+
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(paths)
         self._by_name: dict[str, list[str]] = defaultdict(list)
@@ -48,8 +50,6 @@ class ObsidianVault(PlainExport):
 
     def convert(self, path: str, content: bytes) -> bytes:
         """Return a note with the links and embeds of Markdown, and its tags in a last line."""
-        if not path.lower().endswith(".md") or (b"[[" not in content and b"#" not in content):
-            return content
         tags: dict[str, None] = {}
         text = content.decode()
         lines = [

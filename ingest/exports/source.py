@@ -1,6 +1,6 @@
 """A connector that reads the exports of other products in a folder as their documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
@@ -24,7 +24,7 @@ class ExportSource:
     def __init__(self, files: Connector) -> None:
         self._files = files
         self._exports = Exports()
-        #: Path of the file by that of its document, in exports.
+        #: Path of the file by that of its document, where they differ.
         self._originals: dict[str, str] | None = None
         self._made: dict[str, bytes] = {}
         self._state = ""
@@ -48,14 +48,15 @@ class ExportSource:
             entry = found[path]
             if isinstance(place, SkipReason):
                 yield SkippedFile(path=path, reason=place)
-            elif self._exports.owns(path):
+                continue
+            if place != path:
                 originals[place] = path
-                yield replace(entry, path=place, revision=self._revision(entry.size_bytes, entry.mtime_ns))
-            else:
-                yield entry
+            is_converted = self._exports.converts(path)
+            revision = self._revision(entry.size_bytes, entry.mtime_ns) if is_converted else entry.revision
+            yield replace(entry, path=place, revision=revision)
         self._originals = originals
         yield from (entry for entry in listed if isinstance(entry, SkippedFile))
-        yield from self._made_documents(originals)
+        yield from self._made_documents({*found, *originals})
 
     def read(self, path: str) -> ItemContent:
         """Return the content of a document. Raises FileNotFoundError, OSError."""
@@ -64,10 +65,10 @@ class ExportSource:
                 pass
         if (made := self._made.get(path)) is not None:
             return ItemContent(content=made, revision=self._made_revision(made))
-        original = (self._originals or {}).get(path)
-        if original is None:
-            return self._files.read(path)
+        original = (self._originals or {}).get(path, path)
         read = self._files.read(original)
+        if not self._exports.converts(original):
+            return read
         revision = self._revision(len(read.content), read.mtime_ns)
         return replace(read, content=self._exports.convert(original, read.content), revision=revision)
 
@@ -82,8 +83,8 @@ class ExportSource:
             self._exports.read_index(path, content)
         self._state = state.hexdigest()
 
-    def _made_documents(self, originals: dict[str, str]) -> Iterator[FoundFile]:
-        self._made = {path: content for path, content in self._exports.documents() if path not in originals}
+    def _made_documents(self, taken: Container[str]) -> Iterator[FoundFile]:
+        self._made = {path: content for path, content in self._exports.documents() if path not in taken}
         for path, content in self._made.items():
             yield FoundFile(path=path, size_bytes=len(content), revision=self._made_revision(content))
 

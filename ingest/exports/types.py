@@ -17,6 +17,11 @@ class Export(Protocol):
         ...
 
     @property
+    def converted(self) -> tuple[str, ...]:
+        """Return the endings of files whose content is converted, in lower case."""
+        ...
+
+    @property
     def index_files(self) -> Sequence[str]:
         """Return the files to read before any other is converted."""
         ...
@@ -41,6 +46,7 @@ class Export(Protocol):
 class PlainExport:
     """An export whose files are documents at their own paths unless a product says otherwise."""
 
+    converted: tuple[str, ...] = ()
     index_files: Sequence[str] = ()
 
     def __init__(self, paths: Sequence[str]) -> None:
