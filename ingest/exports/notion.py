@@ -1,4 +1,4 @@
-"""Notion's exports in Markdown and HTML: properties of pages as fields, links to Notion as links to documents.
+"""Notion's exports in Markdown and HTML: properties of pages as fields, links to Notion as links to files.
 
 Notion's help page "Export your content" describes them; files are named by their page and its id.
 """

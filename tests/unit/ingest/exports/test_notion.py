@@ -28,7 +28,8 @@ Created by: Ada Lovelace
 See [Home](https://www.notion.so/Home-{HOME}?pvs=21) and [the rest](https://www.notion.so/acme/{"9" * 32}).
 """
 HTML = """<html><head><meta http-equiv="Content-Type" content="text/html; charset=utf-8"/>
-<title>Buy ink</title></head><body><article id="x" class="page sans"><header><h1 class="page-title">Buy ink</h1>\
+<title>Buy ink</title></head><body>
+<article id="x" class="page sans"><header><h1 class="page-title">Buy ink</h1>\
 <table class="properties"><tbody><tr class="property-row property-row-created_time"><th><span class="icon">\
 <svg><path/></svg></span>Born</th><td><time>@January 5, 2024 3:04 PM</time></td></tr>\
 <tr class="property-row property-row-multi_select"><th>Tags</th><td><span class="selected-value select-value-\
