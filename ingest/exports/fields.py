@@ -3,6 +3,7 @@
 import json
 import posixpath
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +31,7 @@ def meta_elements(fields: Mapping[str, Any]) -> str:
     return "".join(f'<meta name="{name}" content="{escape(str(each))}">' for name, each in names)
 
 
+@lru_cache(maxsize=4_096)
 def link_to(path: str, target: str, fragment: str = "") -> str:
     """Return the link from the file at `path` to the one at `target`."""
     link = quote(posixpath.relpath(target, posixpath.dirname(path) or "."), safe="/!~*'@:,;+=&$")

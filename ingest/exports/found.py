@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from ingest.connectors.walk_rules import SkipReason
+from ingest.exports.confluence_html import ConfluenceHtml
+from ingest.exports.confluence_xml import ConfluenceXml
 from ingest.exports.notion import NotionExport
 from ingest.exports.obsidian import ObsidianVault
 from ingest.exports.slack import SlackExport
@@ -14,7 +16,13 @@ from ingest.exports.types import Export
 logger = logging.getLogger(__name__)
 
 #: Products in the order of their precedence at one folder.
-PRODUCTS: Final[Sequence[type[Export]]] = (SlackExport, ObsidianVault, NotionExport)
+PRODUCTS: Final[Sequence[type[Export]]] = (
+    SlackExport,
+    ConfluenceXml,
+    ConfluenceHtml,
+    ObsidianVault,
+    NotionExport,
+)
 #: Larger files are taken as they are: JSON and markup need many times their size while they are converted.
 MAX_CONVERTED_BYTES: Final = 8_000_000
 #: errors of files that are not what their export says
