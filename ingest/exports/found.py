@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from ingest.connectors.errors import ListingFailed
 from ingest.connectors.walk_rules import SkipReason
 from ingest.exports.confluence_html import ConfluenceHtml
 from ingest.exports.confluence_xml import ConfluenceXml
 from ingest.exports.notion import NotionExport
 from ingest.exports.obsidian import ObsidianVault
 from ingest.exports.slack import SlackExport
+from ingest.exports.takeout import TakeoutExport
 from ingest.exports.types import Export
 
 logger = logging.getLogger(__name__)
@@ -18,6 +20,7 @@ logger = logging.getLogger(__name__)
 #: Products in the order of their precedence at one folder.
 PRODUCTS: Final[Sequence[type[Export]]] = (
     SlackExport,
+    TakeoutExport,
     ConfluenceXml,
     ConfluenceHtml,
     ObsidianVault,
@@ -57,13 +60,13 @@ class Exports:
         return [root + path for root, export in self.by_root.items() for path in export.index_files]
 
     def read_index(self, path: str, content: bytes) -> None:
-        """Read an index file; one that can't be read is left out."""
+        """Read an index file. Raises ListingFailed for a broken one, without which documents would be missing."""
         root, export = self._owner(path)
         try:
             if export is not None:
                 export.read_index(path[len(root) :], content)
         except _UNREADABLE as error:
-            logger.warning("an index file of an export can't be read: %s", type(error).__name__)
+            raise ListingFailed(f"{path} of the export is damaged or cut off; export it again.") from error
 
     def place(self, paths: Iterable[str]) -> Iterator[tuple[str, str | SkipReason]]:
         """Yield each file with the path of the document that it becomes, or the reason why it is none."""

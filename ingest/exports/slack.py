@@ -18,7 +18,7 @@ from ingest.exports.types import PlainExport
 
 _PEOPLE: Final = ("users.json", "org_users.json")
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
-_DAY: Final = re.compile(r"([^/]+)/(\d{4}-\d\d-\d\d)\.json")
+_DAY: Final = re.compile(r"([^/]+)/(\d{4}-\d\d-\d\d)\.json$")
 _REFERENCE: Final = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _CODE: Final = re.compile(r"```\n?(.+?)\n?```", re.DOTALL)
 #: messages that only report that somebody came, went or changed the channel
@@ -60,12 +60,14 @@ class SlackExport(PlainExport):
 
     @staticmethod
     def find_roots(paths: Sequence[str]) -> Iterator[str]:
-        """Yield the folders that hold a list of people and one of channels."""
+        """Yield the folders that hold a list of people, one of channels, and a day of a channel."""
         known = frozenset(paths)
+        with_days = {path[: day.start()] for path in paths if (day := _DAY.search(path))}
         for path in paths:
             folder, name = posixpath.split(path)
             root = f"{folder}/" if folder else ""
-            if name in _PEOPLE and any(root + channels in known for channels in _CHANNELS):
+            is_listed = name in _PEOPLE and any(root + channels in known for channels in _CHANNELS)
+            if is_listed and root in with_days:
                 yield root
 
     def read_index(self, path: str, content: bytes) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
+from ingest.connectors.errors import ListingFailed
 from ingest.connectors.project_file import ProjectFile
 from ingest.connectors.types import Connector, Entry, FoundFile, ItemContent, SkippedFile
 from ingest.connectors.walk_rules import SkipReason, WalkRules
@@ -78,7 +79,10 @@ class ExportSource:
         for path in paths if self._exports.by_root else ():
             state.update(path.encode() + b"\0")
         for path in self._exports.index_files:
-            content = self._files.read(path).content
+            try:
+                content = self._files.read(path).content
+            except OSError as error:
+                raise ListingFailed(f"{path} can't be read: {error.strerror or error}.") from error
             state.update(content)
             self._exports.read_index(path, content)
         self._state = state.hexdigest()

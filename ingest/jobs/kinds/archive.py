@@ -15,6 +15,7 @@ from ingest.archives.limits import ArchiveLimits
 from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.open_archive import open_archive
 from ingest.archives.types import Archive, Member
+from ingest.connectors.errors import ListingFailed
 from ingest.connectors.types import ItemContent
 from ingest.connectors.walk_rules import SkipReason
 from ingest.errors import JobFailed
@@ -99,7 +100,7 @@ def _unpack(context: JobContext) -> None:
                 n_stored = _store_members(context, chain(read, _made_documents(context, places, exports)))
     except FileNotFoundError as error:
         raise JobFailed("The bytes of the archive are gone; upload it again.") from error
-    except ArchiveRefused as error:
+    except (ArchiveRefused, ListingFailed) as error:
         raise JobFailed(f"Nothing of the archive was ingested: {error}") from error
     _store_listing(context, listing, n_stored)
 

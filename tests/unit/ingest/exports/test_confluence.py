@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingest.connectors.errors import ListingFailed
 from ingest.exports.found import Exports
 from ingest.parsers.registry import parse
 from tests.unit.ingest.exports.samples import CONFLUENCE_PAGE, CONFLUENCE_XML
@@ -105,7 +106,6 @@ def test_newest_attachments_of_an_xml_export_have_their_names(dump):
 
 
 @pytest.mark.parametrize("broken", [b"<hibernate-generic><object", b"not XML", b""])
-def test_broken_dump_has_no_documents(broken):
-    exports = Exports.find(XML_PATHS)
-    exports.read_index("entities.xml", broken)
-    assert dict(exports.documents()) == {}
+def test_broken_dump_fails_the_listing(broken):
+    with pytest.raises(ListingFailed):
+        Exports.find(XML_PATHS).read_index("entities.xml", broken)
