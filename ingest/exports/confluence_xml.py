@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from io import BytesIO
-from typing import Any, Final
+from typing import Final
+from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from ingest.exports.fields import link_to, meta_elements
 from ingest.exports.storage_format import Targets, to_html
@@ -92,7 +93,7 @@ class ConfluenceXml(PlainExport):
         try:
             for kind, found in _objects(content):
                 self._objects.add(kind, found)
-        except SyntaxError as error:
+        except ParseError as error:
             raise ValueError("entities.xml is broken") from error
         current = {key: each for key, each in self._objects.pages.items() if _is_current(each)}
         self._objects.pages = current
@@ -134,20 +135,17 @@ class ConfluenceXml(PlainExport):
 
 
 def _objects(content: bytes) -> Iterator[tuple[str, Properties]]:
-    """Yield class and properties of each object, whose element is freed. Raises SyntaxError."""
-    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
-
-    parsed = etree.iterparse(
-        BytesIO(content), events=("end",), tag="object", resolve_entities=False, no_network=True
-    )
-    for _, element in parsed:
-        yield element.get("class", ""), _properties(element)
-        element.clear()
-        while element.getprevious() is not None:
-            del element.getparent()[0]
+    """Yield class and properties of each object, whose element is freed. Raises ParseError."""
+    root: Element | None = None
+    # Expat bounds the growth by entities.
+    for event, element in iterparse(BytesIO(content), events=("start", "end")):  # noqa: S314
+        root = element if root is None else root
+        if event == "end" and element.tag == "object":
+            yield element.get("class", ""), _properties(element)
+            root.clear()
 
 
-def _properties(element: Any) -> Properties:
+def _properties(element: Element) -> Properties:
     found: Properties = {}
     for child in element:
         if child.tag == "id":
@@ -181,5 +179,5 @@ def _address(by_title: dict[str, str], title: str) -> str | None:
 def _html(body: str, targets: Targets) -> str:
     try:
         return to_html(body, targets)
-    except (ValueError, SyntaxError):  # of lxml, too
+    except (ParseError, RecursionError):
         return f"<pre>{escape(body)}</pre>"

@@ -60,7 +60,7 @@ class Exports:
         return [root + path for root, export in self.by_root.items() for path in export.index_files]
 
     def read_index(self, path: str, content: bytes) -> None:
-        """Read an index file. Raises ListingFailed for a broken one, without which documents would be missing."""
+        """Read an index file. Raises ListingFailed for a broken one, without which documents would miss."""
         root, export = self._owner(path)
         try:
             if export is not None:
