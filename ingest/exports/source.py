@@ -53,8 +53,11 @@ class ExportSource:
             if place != path:
                 originals[place] = path
             is_converted = self._exports.converts(path)
-            revision = self._revision(entry.size_bytes, entry.mtime_ns) if is_converted else entry.revision
-            yield replace(entry, path=place, revision=revision)
+            if is_converted:  # the size of its document is not known yet
+                revision = self._revision(entry.size_bytes, entry.mtime_ns)
+                yield replace(entry, path=place, revision=revision, size_bytes=None)
+            else:
+                yield replace(entry, path=place)
         self._originals = originals
         yield from (entry for entry in listed if isinstance(entry, SkippedFile))
         yield from self._made_documents({*found, *originals})
@@ -92,7 +95,7 @@ class ExportSource:
         for path, content in self._made.items():
             yield FoundFile(path=path, size_bytes=len(content), revision=self._made_revision(content))
 
-    def _revision(self, size_bytes: int, mtime_ns: int | None) -> str:
+    def _revision(self, size_bytes: int | None, mtime_ns: int | None) -> str:
         return f"export:{self._state}:{size_bytes}:{mtime_ns}"
 
     def _made_revision(self, content: bytes) -> str:
