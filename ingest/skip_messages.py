@@ -88,6 +88,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "sparse_file": _("A sparse file. Pack it as an ordinary one."),
         "nested_archive": _("An archive in an archive; those are not opened. Upload it by itself."),
         "unknown_compression": _("Compressed with an unsupported method. Pack it with deflate."),
+        "export_file": _("Data of the program that wrote the export, without text for readers."),
         "broken_member": _("It is damaged in the archive. Pack it again."),
         **_REFUSALS,
         # documents

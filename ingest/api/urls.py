@@ -1,7 +1,8 @@
 """URLs of documents, sources, jobs, embedding and evaluation, below `/api/v1/`."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
+from ingest.api.adapters.openai_files import FilesView, FileView, StoreFilesView, StoreFileView
 from ingest.api.documents.bulk import BulkDocumentsView
 from ingest.api.documents.views import DocumentsView, OneDocumentView
 from ingest.api.embedding import (
@@ -32,9 +33,14 @@ from kebab.http.api.urls import below_workspace
 
 _SOURCE = "/sources/<uuid:source_id>"
 _JOB = "/jobs/<uuid:job_id>"
+_STORE_FILES = "openai/vector_stores/<str:store>/files"
 _RUN = "/eval/runs/<uuid:run_id>"
 
 urlpatterns: list[URLPattern] = [
+    path("openai/files", FilesView.as_view(), name="api-openai-files"),
+    path("openai/files/<str:file_id>", FileView.as_view(), name="api-openai-file"),
+    path(_STORE_FILES, StoreFilesView.as_view(), name="api-openai-store-files"),
+    path(f"{_STORE_FILES}/<str:file_id>", StoreFileView.as_view(), name="api-openai-store-file"),
     below_workspace("/documents", DocumentsView.as_view(), "api-documents"),
     below_workspace("/documents/bulk", BulkDocumentsView.as_view(), "api-documents-bulk"),
     below_workspace("/documents/<hex32:doc_id>", OneDocumentView.as_view(), "api-document"),

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from ingest.archives.limits import ArchiveLimits, Budget
+from ingest.archives.parts import PartedArchive, is_parted
 from ingest.archives.tar_archive import TarArchive
 from ingest.archives.types import Archive
 from ingest.archives.unpacked import DECOMPRESSORS, DecompressedStream
@@ -25,7 +26,8 @@ def open_archive(file: BinaryIO, limits: ArchiveLimits) -> Iterator[Archive]:
     start = file.read(8)
     file.seek(0)
     if start.startswith(_ZIP_STARTS):
-        yield ZipArchive(file, budget)
+        archive = ZipArchive(file, budget)
+        yield PartedArchive(archive, budget) if is_parted(archive) else archive
         return
     for magic, decompressor in DECOMPRESSORS.items():
         if start.startswith(magic):

@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from io import RawIOBase
+from shutil import copyfileobj
 from typing import BinaryIO, Final
 
 from ingest.archives.errors import (
@@ -72,6 +73,14 @@ class ZipArchive:
         try:
             with self._zip.open(self._zip.infolist()[member.index]) as opened:
                 return read_whole(opened)
+        except _DAMAGE as error:
+            raise MemberBroken(f"{member.name[:80]!r} in the archive is broken ({error}).") from error
+
+    def copy(self, member: Member, file: BinaryIO) -> None:
+        """Write a member's content to a file. Raises MemberBroken, OSError."""
+        try:
+            with self._zip.open(self._zip.infolist()[member.index]) as opened:
+                copyfileobj(opened, file)
         except _DAMAGE as error:
             raise MemberBroken(f"{member.name[:80]!r} in the archive is broken ({error}).") from error
 

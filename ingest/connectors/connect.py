@@ -15,6 +15,7 @@ from ingest.connectors.records.source import RecordSource
 from ingest.connectors.types import Connector
 from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.source import open_site
+from ingest.exports.source import ExportSource
 from search.models import Source, SourceKind, SourceVersion
 
 
@@ -52,7 +53,8 @@ def _open_folder(options: OpenOptions) -> AbstractContextManager[Connector]:
             f"{folder}, or a folder above it, is a link to elsewhere now; make a source for where it leads."
         )
     rules = WalkRules.from_settings()
-    return nullcontext(FolderSource(folder, max(rules.max_code_bytes, rules.max_document_bytes)))
+    files = FolderSource(folder, max(rules.max_code_bytes, rules.max_document_bytes))
+    return nullcontext(ExportSource(files))
 
 
 def _open_git(options: OpenOptions) -> AbstractContextManager[Connector]:

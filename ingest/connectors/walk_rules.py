@@ -56,6 +56,8 @@ class SkipReason(StrEnum):
     SPARSE_FILE = "sparse_file"
     NESTED_ARCHIVE = "nested_archive"
     UNKNOWN_COMPRESSION = "unknown_compression"
+    # exports of other products
+    EXPORT_FILE = "export_file"
 
 
 #: The largest document that is read by default.

@@ -27,6 +27,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 FORMATS: Final = (
     *("%Y-%m-%d %H:%M:%S %z", "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d", "%d.%m.%Y"),
     *("%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y", "%B %d %Y", "%B %Y"),
+    *("%B %d, %Y %I:%M %p", "%B %d, %Y %H:%M", "%b %d, %Y %H:%M", "%b %d, %Y %I:%M %p"),
 )
 MAX_CHARS: Final = 500
 # What programs write where nobody states an author.
@@ -69,12 +70,12 @@ def iso_date(value: Any) -> str | None:
     with suppress(ValueError):
         moment = datetime.fromisoformat(text)
         return moment.date().isoformat() if len(text) <= len("2024-05-31") else moment.isoformat()
-    with suppress(ValueError, TypeError, IndexError, OverflowError):
-        return parsedate_to_datetime(text).isoformat()
     for form in FORMATS:
         with suppress(ValueError):
             moment = datetime.strptime(text, form)
             if form == "%B %Y":
                 return moment.strftime("%Y-%m")
-            return moment.isoformat() if "%H" in form else moment.date().isoformat()
+            return moment.isoformat() if "%M" in form else moment.date().isoformat()
+    with suppress(ValueError, TypeError, IndexError, OverflowError):  # last, as it ignores AM and PM
+        return parsedate_to_datetime(text).isoformat()
     return None

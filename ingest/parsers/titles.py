@@ -1,5 +1,6 @@
 """Titles of documents, from the first of these: stated title, first H1, first H2, first line, file stem."""
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -7,6 +8,8 @@ from ingest.parsers.types import Block, FileType, Outline
 
 TITLE_CHARS = 200
 FIRST_LINE_CHARS = 80
+#: the id of a page that Notion adds to the names of files
+PAGE_ID = re.compile(r"(?<=.) [0-9a-f]{32}(?:_all)?(?=\.\w+$)")
 SKIPPED_STARTS = ("import ", "export ", "<", "---", "```", "~~~", "|")
 
 
@@ -16,10 +19,11 @@ def title_of(outline: Outline, file: FileType) -> str:
         return outline.title[:TITLE_CHARS]
     if file.media == "code":
         return file.path[-TITLE_CHARS:]
+    name = PurePosixPath(PAGE_ID.sub("", PurePosixPath(file.path).name))
     if file.language is not None:
-        return PurePosixPath(file.path).name[:TITLE_CHARS]
+        return name.name[:TITLE_CHARS]
     heading = _first_heading(outline.blocks, 1) or _first_heading(outline.blocks, 2)
-    return heading or _first_line(outline) or PurePosixPath(file.path).stem[:TITLE_CHARS]
+    return heading or _first_line(outline) or name.stem[:TITLE_CHARS]
 
 
 def _first_heading(blocks: Sequence[Block], level: int) -> str | None:

@@ -95,11 +95,31 @@ def update_document(document: Document, changes: Mapping[str, Any], *, requested
     )
     base = _latest_open_payload(place)
     blob, stated = base.get("blob", document.content_hash), {**stated_fields(base), **changes}
+    return _restate(place, blob, stated, requested_by)
+
+
+def update_pending_upload(
+    place: DocumentLocation, changes: Mapping[str, Any], *, requested_by: str
+) -> AcceptedUpload:
+    """Request ingestion of an upload whose job has not ended, with other stated fields.
+
+    Raises NotFound if none waits, Conflict when the bytes are gone.
+    """
+    base = _latest_open_payload(place)
+    if not base:
+        raise NotFound
+    return _restate(place, base["blob"], {**stated_fields(base), **changes}, requested_by)
+
+
+def _restate(
+    place: DocumentLocation, blob: str, stated: Mapping[str, Any], requested_by: str
+) -> AcceptedUpload:
+    workspace_id = place.workspace.pk
     with transaction.atomic():
-        lock_blobs(document.workspace_id, [blob])
-        if not has_blob(document.workspace_id, blob):
+        lock_blobs(workspace_id, [blob])
+        if not has_blob(workspace_id, blob):
             raise Conflict(
-                f"The bytes of {document.path!r} are gone; ingest it again before you state something.",
+                f"The bytes of {place.path!r} are gone; ingest it again before you state something.",
                 code="content_gone",
             )
         if place.source.kind == SourceKind.UPLOAD:

@@ -52,6 +52,8 @@ def test_document_for_agents_has_a_dozen_operations_with_all_they_refer_to(reade
     assert document["servers"] == [{"url": "http://testserver"}]
     referred = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
     assert referred == set(document["components"]["schemas"])
+    bodies = [each.get("requestBody") for path in document["paths"].values() for each in path.values()]
+    assert "$ref" not in json.dumps(bodies)
     assert document["components"]["securitySchemes"].keys() == {"token"}
     assert len(json.dumps(document)) < 100_000
 

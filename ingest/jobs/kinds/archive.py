@@ -1,9 +1,10 @@
 """Archive jobs: each member becomes an item with a blob of its own, and then a document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO
 
 from django.db import transaction
@@ -14,8 +15,11 @@ from ingest.archives.limits import ArchiveLimits
 from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.open_archive import open_archive
 from ingest.archives.types import Archive, Member
+from ingest.connectors.errors import ListingFailed
 from ingest.connectors.types import ItemContent
+from ingest.connectors.walk_rules import SkipReason
 from ingest.errors import JobFailed
+from ingest.exports.found import Exports
 from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.listing import Listing
@@ -85,12 +89,18 @@ def _unpack(context: JobContext) -> None:
     try:
         with open_blob(context.workspace.pk, context.job.payload["blob"]) as file:
             with _open_cancellable(context, file, limits) as archive:
-                wanted = _select_members(context, archive, limits, listing)
+                members = _select_members(context, archive, limits, listing)
+            exports = Exports.find(list(members.values()))
+            if exports.index_files:
+                with _open_cancellable(context, file, limits) as archive:
+                    _read_index_files(archive, members, exports)
+            places = _place_documents(context, members, exports, listing)
             with _open_cancellable(context, file, limits) as archive:
-                n_stored = _store_members(context, _read_members(archive, wanted, listing))
+                read = _read_documents(archive, members, places, exports, listing)
+                n_stored = _store_members(context, chain(read, _made_documents(context, places, exports)))
     except FileNotFoundError as error:
         raise JobFailed("The bytes of the archive are gone; upload it again.") from error
-    except ArchiveRefused as error:
+    except (ArchiveRefused, ListingFailed) as error:
         raise JobFailed(f"Nothing of the archive was ingested: {error}") from error
     _store_listing(context, listing, n_stored)
 
@@ -98,29 +108,67 @@ def _unpack(context: JobContext) -> None:
 def _select_members(
     context: JobContext, archive: Archive, limits: ArchiveLimits, listing: Listing
 ) -> dict[int, str]:
-    """Return the document paths of the members to ingest, by their index in the archive; count the others."""
+    """Return the paths of the members to ingest, by their index in the archive; count the others."""
     wanted = {}
     for entry in list_members(archive, limits):
-        path = context.job.payload["prefix"] + entry.path
-        if not isinstance(entry, SelectedMember):
-            listing.count_excluded("skipped", entry.reason, path)
-        elif len(path.encode()) > MAX_PATH_BYTES:
-            listing.count_excluded("skipped", "path_too_long", path)
+        if isinstance(entry, SelectedMember):
+            wanted[entry.index] = entry.path
         else:
-            wanted[entry.index] = path
+            listing.count_excluded("skipped", entry.reason, context.job.payload["prefix"] + entry.path)
     return wanted
 
 
-def _read_members(archive: Archive, wanted: Mapping[int, str], listing: Listing) -> Iterator[_MemberContent]:
+def _read_index_files(archive: Archive, members: Mapping[int, str], exports: Exports) -> None:
+    wanted = frozenset(exports.index_files)
     for member in archive.members():
-        path = wanted.get(member.index)
-        if path is None:
+        if (path := members.get(member.index)) in wanted:
+            with suppress(MemberBroken):  # it is counted when all members are read
+                exports.read_index(path, archive.read(member))
+
+
+def _place_documents(
+    context: JobContext, members: Mapping[int, str], exports: Exports, listing: Listing
+) -> dict[str, str]:
+    """Return the paths of the documents by those of their members; count members that are none."""
+    prefix = context.job.payload["prefix"]
+    places = {}
+    for path, place in exports.place(members.values()):
+        if isinstance(place, SkipReason):
+            listing.count_excluded("skipped", place, prefix + path)
+        elif len((prefix + place).encode()) > MAX_PATH_BYTES:
+            listing.count_excluded("skipped", "path_too_long", prefix + path)
+        else:
+            places[path] = prefix + place
+    return places
+
+
+def _read_documents(
+    archive: Archive,
+    members: Mapping[int, str],
+    places: Mapping[str, str],
+    exports: Exports,
+    listing: Listing,
+) -> Iterator[_MemberContent]:
+    for member in archive.members():
+        path = members.get(member.index, "")
+        if path not in places:
             continue
         try:
-            content = archive.read(member)
+            content = exports.convert(path, archive.read(member))
         except MemberBroken:
-            listing.count_excluded("failed", "broken_member", path)
+            listing.count_excluded("failed", "broken_member", places[path])
         else:
+            yield _MemberContent(path=places[path], content=content, content_hash=content_hash(content))
+
+
+def _made_documents(
+    context: JobContext, places: Mapping[str, str], exports: Exports
+) -> Iterator[_MemberContent]:
+    """Yield the documents that are no member, but in an index file of their export."""
+    taken = frozenset(places.values())
+    for inner, content in exports.documents():
+        path = context.job.payload["prefix"] + inner
+        if path not in taken and len(path.encode()) <= MAX_PATH_BYTES:
             yield _MemberContent(path=path, content=content, content_hash=content_hash(content))
 
 

@@ -27,9 +27,9 @@ class CalendarEvent:
     description: list[PlacedLine] = field(default_factory=list)
 
 
-def read_events(placed: Sequence[PlacedLine]) -> list[CalendarEvent]:
-    """Return the events of a calendar, the first MAX_EVENTS."""
-    return list(islice(_events(placed), MAX_EVENTS))
+def read_events(placed: Sequence[PlacedLine], most: int = MAX_EVENTS) -> list[CalendarEvent]:
+    """Return the events of a calendar, the first `most`."""
+    return list(islice(_events(placed), most))
 
 
 def _events(placed: Sequence[PlacedLine]) -> Iterator[CalendarEvent]:

@@ -28,6 +28,8 @@ FENCES = {"---": ("---", "..."), "+++": ("+++",), ";;;": (";;;",), "{": ("}",)}
 FIELD = re.compile(r"([^\W\d][\w .-]{0,60}?)[ \t]*:(?:[ \t]+(.*)|$)")
 CONTINUATION = re.compile(r"[ \t]|-(?:[ \t]|$)|#|[\]})]|\{[{%]")
 ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+#: a last line with fields, which programs write below a text whose lines must keep their numbers
+TRAILING = re.compile(r"<!-- fields (\{.*\}) -->")
 #: values of templates, which stand for another text, and of YAML that needs a parser
 UNREADABLE = re.compile(r".*(?:\{\{|\{%|<%|\$\{)|[!&*|>{]")
 
@@ -85,6 +87,19 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         fields = _JsonCopier().copy(dict(_read_fields(inner)), 0)
         warning = f"front matter read line by line: {' '.join(str(error).split())[:200]}"
     return FrontMatter(last_line=last_line, metadata={**fields, **stated_metadata(fields)}, warning=warning)
+
+
+def read_trailing_fields(lines: Sequence[str]) -> FrontMatter:
+    """Return the fields of a comment `<!-- fields {JSON} -->` in the last line; none without one."""
+    last = next((line for line in reversed(lines[-3:]) if line.strip()), "")
+    found = TRAILING.fullmatch(last.strip()) if len(last) <= MAX_CHARS else None
+    if found is None:
+        return FrontMatter()
+    try:
+        fields = _JsonCopier().copy(json.loads(found[1]), 0)
+    except (ValueError, RecursionError):
+        return FrontMatter()
+    return FrontMatter(metadata={**fields, **stated_metadata(fields)})
 
 
 def _parse(opening: str, text: str) -> Any:

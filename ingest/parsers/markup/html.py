@@ -76,6 +76,7 @@ def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
         blocks=page.blocks,
         origins=page.origins,
         title=_title(reader.title, page.blocks),
+        tags=tuple(dict.fromkeys(reader.tags)),
         metadata={
             **({"description": reader.description} if reader.description else {}),
             **stated_metadata(reader.stated),

@@ -98,6 +98,7 @@ STATED = MappingProxyType(
 )
 LINKED = ("author", "datePublished", "dateCreated", "dateModified")
 MAX_LINKED_DATA_CHARS = 200_000
+MAX_TAGS, TAG_CHARS = 64, 100
 
 
 class PagePart(IntFlag):
@@ -154,6 +155,8 @@ class PageReader(HTMLParser):
         self.runs: list[Run] = []
         self.title: str | None = None
         self.description: str | None = None
+        #: The values of `article:tag` (Open Graph), in order.
+        self.tags: list[str] = []
         self._stated: dict[str, Any] = {}
         self._linked: dict[str, Any] = {}
         #: characters of text that were skipped as part of the site
@@ -310,7 +313,10 @@ class PageReader(HTMLParser):
         name, content = (attributes.get("name") or "").lower(), attributes.get("content") or ""
         if name == "description":
             self.description = " ".join(content.split())[:1000] or None
-        self._state(name or attributes.get("property"), content)
+        named = name or (attributes.get("property") or "")
+        if named == "article:tag" and content.strip() and len(self.tags) < MAX_TAGS:
+            self.tags.append(" ".join(content.split())[:TAG_CHARS])
+        self._state(named, content)
 
     def _state(self, name: str | None, value: str | None) -> None:
         """Keep the first value of a name that stands for an author or a date, all values of an author."""

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from ingest.parsers.blocks import cover_lines, shift_block
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.file_types import extension_of
-from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
+from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter, read_trailing_fields
 from ingest.parsers.markup.html import read_fragment
 from ingest.parsers.markup.inline_html import end_tag_names, has_html, split_fences, strip_html, strip_mdx
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
@@ -59,14 +59,15 @@ def parse_markdown(content: bytes, file: FileType) -> Outline:
     """
     lines = split_lines(decode(content))
     front_matter = read_front_matter(lines)
+    trailing = read_trailing_fields(lines)
     text = read_markdown(lines, front_matter.last_line, is_mdx=extension_of(file.path) == "mdx")
     return Outline(
         lines=text.lines,
         blocks=[*_front_matter_block(front_matter), *text.blocks],
         origins=text.origins,
-        title=front_matter.title,
-        tags=front_matter.tags,
-        metadata=front_matter.metadata,
+        title=front_matter.title or trailing.title,
+        tags=tuple(dict.fromkeys((*front_matter.tags, *trailing.tags))),
+        metadata={**trailing.metadata, **front_matter.metadata},
         warnings=(front_matter.warning,) if front_matter.warning else (),
     )
 

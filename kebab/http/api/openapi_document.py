@@ -74,6 +74,9 @@ def _agent_document() -> dict[str, Any]:
             "responses": answers,
             "security": [{"token": []}],
         }
+        if "requestBody" in operation:
+            # LibreChat makes tools of bodies without following references inside them.
+            paths[path][method]["requestBody"] = _inline(operation["requestBody"], whole)
     schemas = whole["components"]["schemas"]
     used = {name: schemas[name] for name in sorted(set(_used_schemas(paths, schemas)))}
     components = {
@@ -81,6 +84,17 @@ def _agent_document() -> dict[str, Any]:
         "securitySchemes": {"token": whole["components"]["securitySchemes"]["token"]},
     }
     return {"openapi": whole["openapi"], "info": whole["info"], "paths": paths, "components": components}
+
+
+def _inline(part: Any, whole: Mapping[str, Any]) -> Any:
+    """Return a part of the document with the schemas that it refers to, none of which contains itself."""
+    if isinstance(part, list):
+        return [_inline(each, whole) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if (found := _REFERENCE.fullmatch(str(part.get("$ref", "")))) is not None:
+        return _inline(whole["components"]["schemas"][found[1]], whole)
+    return {name: _inline(each, whole) for name, each in part.items()}
 
 
 def _used_schemas(part: Any, schemas: Mapping[str, Any]) -> Iterator[str]:

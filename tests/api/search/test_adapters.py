@@ -4,10 +4,13 @@ import httpx
 import openai
 import pytest
 
-from kebab.people.tokens import mint_token
+from ingest.models import OPEN_STATES, Job
+from kebab.people.models import Membership, Role
+from kebab.people.tokens import mint_personal_token, mint_token
 from kebab.wsgi import application
-from tests.support.actors import make_workspace, token_client
+from tests.support.actors import make_member, make_workspace, token_client
 from tests.support.corpus import write
+from tests.support.jobs import work
 from tests.support.search import sync
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,14 +103,17 @@ def test_dify_gets_its_own_errors(tool, workspace):
 
 @pytest.fixture
 def sdk(workspace):
-    secret = mint_token(workspace, scopes=["search"])[1]
-    with openai.OpenAI(
+    with client_of(mint_token(workspace, scopes=["search"])[1]) as client:
+        yield client
+
+
+def client_of(secret):
+    return openai.OpenAI(
         base_url="http://testserver/api/v1/openai",
         api_key=secret,
         max_retries=0,
         http_client=httpx.Client(transport=httpx.WSGITransport(app=application)),
-    ) as client:
-        yield client
+    )
 
 
 def filenames(page):
@@ -157,3 +163,63 @@ def test_openai_client_gets_its_own_errors(sdk, workspace):
     sdk.api_key = "wrong"
     with pytest.raises(openai.AuthenticationError):
         sdk.vector_stores.list()
+
+
+@pytest.fixture
+def uploader(workspace):
+    secret = mint_token(workspace, scopes=["search", "ingest"])[1]
+    with client_of(secret) as client:
+        yield client
+
+
+def run_jobs(workspace):
+    for job in Job.objects.in_workspace(workspace).filter(state__in=OPEN_STATES).order_by("created_at"):
+        work(job)
+
+
+def test_openai_client_uploads_attaches_searches_and_deletes(uploader, workspace):
+    store = workspace.slug
+    file = uploader.files.create(file=("pump.md", b"# Pump\n\nOil the pump weekly.\n"), purpose="assistants")
+    assert (file.filename, file.bytes, file.status) == ("pump.md", 29, "uploaded")
+    attached = uploader.vector_stores.files.create(store, file_id=file.id, attributes={"team": "ops"})
+    assert (attached.id, attached.status, attached.attributes) == (file.id, "in_progress", {"team": "ops"})
+
+    run_jobs(workspace)
+    sync(workspace)
+    polled = uploader.vector_stores.files.poll(file.id, vector_store_id=store)
+    assert (polled.status, polled.last_error, polled.attributes) == ("completed", None, {"team": "ops"})
+    assert uploader.files.retrieve(file.id).status == "processed"
+    ops = {"type": "eq", "key": "team", "value": "ops"}
+    found = next(iter(uploader.vector_stores.search(store, query="oil pump", filters=ops)))
+    assert (found.file_id, found.filename) == (file.id, "pump.md")
+
+    assert uploader.vector_stores.files.delete(file.id, vector_store_id=store).deleted
+    sync(workspace)
+    assert filenames(uploader.vector_stores.search(store, query="oil pump")) == []
+    assert uploader.files.delete(file.id).deleted
+    with pytest.raises(openai.NotFoundError):
+        uploader.files.retrieve(file.id)
+
+
+def test_openai_client_is_told_why_a_file_fails(uploader, workspace):
+    file = uploader.files.create(file=("a.bin", bytes(range(256)) * 20), purpose="assistants")
+    run_jobs(workspace)
+    failed = uploader.vector_stores.files.create_and_poll(file.id, vector_store_id=workspace.slug)
+    assert (failed.status, failed.last_error.code) == ("failed", "unsupported_file")
+    with pytest.raises(openai.NotFoundError):
+        uploader.vector_stores.files.retrieve("file-x", vector_store_id=workspace.slug)
+
+
+def test_openai_client_with_several_workspaces_names_one(workspace):
+    person, other = make_member(workspace, Role.EDITOR), make_workspace()
+    Membership.objects.create(workspace=other, user=person, role=Role.EDITOR)
+    with client_of(mint_personal_token(person, scopes=["search", "ingest"])[1]) as client:
+        with pytest.raises(openai.BadRequestError, match="OpenAI-Project"):
+            client.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+        chosen = client.with_options(project=other.slug)
+        file = chosen.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+        run_jobs(other)
+        stored = chosen.vector_stores.files.retrieve(file.id, vector_store_id=other.slug)
+        assert stored.status == "completed"
+        with pytest.raises(openai.NotFoundError):
+            client.vector_stores.files.retrieve(file.id, vector_store_id=workspace.slug)

@@ -225,6 +225,13 @@ def _documents() -> Iterator[Call]:
     yield Call(route="api-documents", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
     documents = {"documents": [new, {"path": "b.md", "text": "b"}]}
     yield Call(route="api-documents-bulk", method="post", body=documents, shown=NONE)
+    # Its form has a file, so that here only rights and the content type are checked.
+    yield Call(route="api-openai-files", method="post", body={"purpose": "assistants"}, shown=NONE)
+    attached = {"file_id": "{doc}", "attributes": {"team": "ops"}}
+    yield Call(route="api-openai-store-files", method="post", body=attached)
+    for route in ("api-openai-file", "api-openai-store-file"):
+        yield Call(route=route, arguments={"file_id": "doc"})
+        yield Call(route=route, method="delete", arguments={"file_id": "doc"}, shown=NONE)
     yield Call(route="api-document")
     yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
     yield Call(route="api-document", method="delete", shown=NONE)

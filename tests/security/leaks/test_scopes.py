@@ -49,6 +49,12 @@ _BY_SCOPE = {
     TokenScope.INGEST: {
         ("api-documents", "post"),
         ("api-documents-bulk", "post"),
+        ("api-openai-files", "post"),
+        ("api-openai-file", "get"),
+        ("api-openai-file", "delete"),
+        ("api-openai-store-files", "post"),
+        ("api-openai-store-file", "get"),
+        ("api-openai-store-file", "delete"),
         ("api-document", "patch"),
         ("api-document", "delete"),
         ("api-sources", "post"),

@@ -1,0 +1,1 @@
+"""Uploads as the interfaces of other products make them."""

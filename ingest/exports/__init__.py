@@ -1,0 +1,1 @@
+"""Exports of other products, read as their pages, notes and messages instead of their files."""

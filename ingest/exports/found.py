@@ -1,0 +1,112 @@
+"""The exports among the files of an archive or a folder."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.walk_rules import SkipReason
+from ingest.exports.confluence_html import ConfluenceHtml
+from ingest.exports.confluence_xml import ConfluenceXml
+from ingest.exports.notion import NotionExport
+from ingest.exports.obsidian import ObsidianVault
+from ingest.exports.slack import SlackExport
+from ingest.exports.takeout import TakeoutExport
+from ingest.exports.types import Export
+
+logger = logging.getLogger(__name__)
+
+#: Products in the order of their precedence at one folder.
+PRODUCTS: Final[Sequence[type[Export]]] = (
+    SlackExport,
+    TakeoutExport,
+    ConfluenceXml,
+    ConfluenceHtml,
+    ObsidianVault,
+    NotionExport,
+)
+#: Larger files are taken as they are: JSON and markup need many times their size while they are converted.
+MAX_CONVERTED_BYTES: Final = 8_000_000
+#: errors of files that are not what their export says
+_UNREADABLE: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """Exports by their folders, "" or ending in `/`, the deepest first; all paths are whole."""
+
+    by_root: dict[str, Export] = field(default_factory=dict)
+
+    @classmethod
+    def find(cls, paths: Sequence[str]) -> Self:
+        """Return the exports among these files."""
+        products: dict[str, type[Export]] = {}
+        for product in PRODUCTS:
+            for root in product.find_roots(paths):
+                products.setdefault(root, product)
+        roots = sorted(products, key=len, reverse=True)
+        below: dict[str, list[str]] = {root: [] for root in roots}
+        for path in paths if roots else ():
+            for root in roots:
+                if path.startswith(root):
+                    below[root].append(path[len(root) :])
+                    break
+        return cls({root: products[root](below[root]) for root in roots})
+
+    @property
+    def index_files(self) -> list[str]:
+        """Return the files to read before any other is converted."""
+        return [root + path for root, export in self.by_root.items() for path in export.index_files]
+
+    def read_index(self, path: str, content: bytes) -> None:
+        """Read an index file. Raises ListingFailed for a broken one, without which documents would miss."""
+        root, export = self._owner(path)
+        try:
+            if export is not None:
+                export.read_index(path[len(root) :], content)
+        except _UNREADABLE as error:
+            raise ListingFailed(f"{path} of the export is damaged or cut off; export it again.") from error
+
+    def place(self, paths: Iterable[str]) -> Iterator[tuple[str, str | SkipReason]]:
+        """Yield each file with the path of the document that it becomes, or the reason why it is none."""
+        if not self.by_root:
+            yield from ((path, path) for path in paths)
+            return
+        taken = set()
+        for path in paths:
+            root, export = self._owner(path)
+            inner = path[len(root) :] if export is None else export.document_path(path[len(root) :])
+            place = None if inner is None else root + inner
+            if place is None or place in taken:
+                yield path, SkipReason.EXPORT_FILE if place is None else SkipReason.DUPLICATE_PATH
+            else:
+                taken.add(place)
+                yield path, place
+
+    def convert(self, path: str, content: bytes) -> bytes:
+        """Return the content of the document that a file becomes."""
+        root, export = self._owner(path)
+        if export is None or not self.converts(path) or len(content) > MAX_CONVERTED_BYTES:
+            return content
+        try:
+            return export.convert(path[len(root) :], content)
+        except _UNREADABLE as error:
+            logger.warning("a file of an export can't be converted: %s", type(error).__name__)
+            return content
+
+    def documents(self) -> Iterator[tuple[str, bytes]]:
+        """Yield path and content of the documents that the index files alone contain."""
+        for root, export in self.by_root.items():
+            for path, content in export.documents():
+                yield root + path, content
+
+    def converts(self, path: str) -> bool:
+        """Return whether the content of a file is converted."""
+        export = self._owner(path)[1]
+        return export is not None and path.lower().endswith(export.converted)
+
+    def _owner(self, path: str) -> tuple[str, Export | None]:
+        return next(
+            ((root, each) for root, each in self.by_root.items() if path.startswith(root)), ("", None)
+        )
