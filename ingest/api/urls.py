@@ -3,7 +3,7 @@
 from django.urls import URLPattern
 
 from ingest.api.documents.bulk import BulkDocumentsView
-from ingest.api.documents.views import DocumentsView, OneDocumentView
+from ingest.api.documents.views import DocumentFileView, DocumentsView, OneDocumentView
 from ingest.api.embedding import (
     EmbeddingRollbackView,
     EmbeddingSwitchView,
@@ -37,6 +37,7 @@ _RUN = "/eval/runs/<uuid:run_id>"
 urlpatterns: list[URLPattern] = [
     below_workspace("/documents", DocumentsView.as_view(), "api-documents"),
     below_workspace("/documents/bulk", BulkDocumentsView.as_view(), "api-documents-bulk"),
+    below_workspace("/documents/file", DocumentFileView.as_view(), "api-document-file"),
     below_workspace("/documents/<hex32:doc_id>", OneDocumentView.as_view(), "api-document"),
     below_workspace("/sources", SourcesView.as_view(), "api-sources"),
     below_workspace(_SOURCE, OneSourceView.as_view(), "api-source"),

@@ -212,6 +212,7 @@ def _documents() -> Iterator[Call]:
     yield Call(route="api-documents", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
     documents = {"documents": [new, {"path": "b.md", "text": "b"}]}
     yield Call(route="api-documents-bulk", method="post", body=documents, shown=NONE)
+    yield Call(route="api-document-file", method="post", body=new, shown=NONE)
     yield Call(route="api-document")
     yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
     yield Call(route="api-document", method="delete", shown=NONE)

@@ -49,6 +49,7 @@ _BY_SCOPE = {
     TokenScope.INGEST: {
         ("api-documents", "post"),
         ("api-documents-bulk", "post"),
+        ("api-document-file", "post"),
         ("api-document", "patch"),
         ("api-document", "delete"),
         ("api-sources", "post"),
