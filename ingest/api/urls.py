@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from ingest.api.adapters.openai_files import FilesView, FileView, StoreFilesView, StoreFileView
 from ingest.api.documents.bulk import BulkDocumentsView
-from ingest.api.documents.views import DocumentsView, OneDocumentView
+from ingest.api.documents.views import DocumentFileView, DocumentsView, OneDocumentView
 from ingest.api.embedding import (
     EmbeddingRollbackView,
     EmbeddingSwitchView,
@@ -43,6 +43,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{_STORE_FILES}/<str:file_id>", StoreFileView.as_view(), name="api-openai-store-file"),
     below_workspace("/documents", DocumentsView.as_view(), "api-documents"),
     below_workspace("/documents/bulk", BulkDocumentsView.as_view(), "api-documents-bulk"),
+    below_workspace("/documents/file", DocumentFileView.as_view(), "api-document-file"),
     below_workspace("/documents/<hex32:doc_id>", OneDocumentView.as_view(), "api-document"),
     below_workspace("/sources", SourcesView.as_view(), "api-sources"),
     below_workspace(_SOURCE, OneSourceView.as_view(), "api-source"),

@@ -65,8 +65,8 @@ _QUERY_FIELDS = ("mode", "fusion", "filters", "cutoff")
                 for unit in BudgetUnit
             ),
         ],
-        "description": "Of the segments' texts; a bare number counts characters.",
-        "default": {DEFAULT_BUDGET.unit.value: DEFAULT_BUDGET.total},
+        "description": "Of the segments' texts; a bare number counts characters."
+        f" Left out: {DEFAULT_BUDGET.total} {DEFAULT_BUDGET.unit.value}.",
     }
 )
 class BudgetField(serializers.Field[Any, Any, Any, Any]):

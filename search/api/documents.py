@@ -42,7 +42,13 @@ class DocumentContentView(WorkspaceView):
 
     required: ClassVar = {"GET": READ}
 
-    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY, 304: None})
+    @extend_schema(
+        responses={
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            (200, "text/*"): OpenApiTypes.STR,
+            304: None,
+        }
+    )
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
         """Return the original file, for saving. Its ETag is the document's `content_hash`."""
         respond = partial(content_response, request)

@@ -148,7 +148,7 @@ class FilterFields(StrictSerializer):
     tags_any = _text_values_field()
     lang = _text_values_field()
     path_glob = _text_values_field(
-        "Anchored; `*`, `?`, `[…]` stay within a name, `**/` is any number of folders."
+        "Anchored; `*`, `?`, `[…]` stay within a name, `**` before a slash is any number of folders."
     )
     path_not_glob = _text_values_field("The same; a path that fits any of these is left out.")
     trust_min = EnumeratedField(TrustLevel, required=False, allow_null=True)

@@ -1,6 +1,7 @@
 """The published JSON Schemas (draft 2020-12) of requests and responses, read from docs/wire-schema/v1/."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from kebab.locations import DOCS
 
 _SUFFIX = ".json"
+_REFERENCE = re.compile(r'"#/components/schemas/(\w+)"')
 
 
 @cache
@@ -30,10 +32,17 @@ def wire_component(name: str) -> dict[str, Any]:
 
 
 def add_components(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add the published schemas to an OpenAPI document: a postprocessing hook of drf-spectacular."""
-    components = result["components"]["schemas"]
-    for name in schema_names():
-        components.setdefault(_component_name(name), _refer_to_components(load_schema(name)))
+    """Add the published schemas that an OpenAPI document refers to: a postprocessing hook of drf-spectacular.
+
+    An object with a title within a schema becomes a component too, shared by all schemas that have it.
+    """
+    components: dict[str, Any] = result["components"]["schemas"]
+    published = {_component_name(name): name for name in schema_names()}
+    left = {*_REFERENCE.findall(json.dumps(result, default=str))}
+    while left:
+        for name in sorted(left - components.keys()):
+            components[name] = _refer_to_components(load_schema(published[name]), components, is_root=True)
+        left = {*_REFERENCE.findall(json.dumps(components, default=str))} - components.keys()
     result["components"]["schemas"] = dict(sorted(components.items()))
     return result
 
@@ -49,14 +58,24 @@ def _component_name(name: str) -> str:
     return "".join(word.title() for word in name.partition(".")[0].split("_"))
 
 
-def _refer_to_components(part: Any) -> Any:
+def _refer_to_components(part: Any, components: dict[str, Any], *, is_root: bool = False) -> Any:
+    """Return a part of a schema with references to components, and add those within it to these."""
     if isinstance(part, list):
-        return [_refer_to_components(item) for item in part]
+        return [_refer_to_components(item, components) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
         return wire_component(part["$ref"].removesuffix(_SUFFIX))
-    return {key: _refer_to_components(value) for key, value in part.items() if key not in {"$schema", "$id"}}
+    found = {
+        key: _refer_to_components(value, components)
+        for key, value in part.items()
+        if key not in {"$schema", "$id"} and not (key == "title" and isinstance(value, str))
+    }
+    title = part.get("title")
+    if is_root or not isinstance(title, str):
+        return found
+    components.setdefault(title, found)
+    return {"$ref": f"#/components/schemas/{title}"}
 
 
 def _folder() -> Path:

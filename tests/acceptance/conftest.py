@@ -25,7 +25,7 @@ from kebab.tenancy.current_workspace import acting_everywhere
 with acting_everywhere():
     for slug in {slugs}:
         workspace = create_workspace(command_line_caller(), slug)
-        sys.stdout.write(mint_token(workspace, scopes=("search", "ingest"))[1] + "\\n")
+        sys.stdout.write(mint_token(workspace, scopes=("search", "ingest", "ask"))[1] + "\\n")
 """
 
 
@@ -70,7 +70,7 @@ def run_command(stack: Stack) -> Callable[..., Any]:
 
 @pytest.fixture(scope="package")
 def make_client(stack: Stack) -> Iterator[Callable[[], Client]]:
-    """Yield a function that creates a workspace, and returns a client with a search and ingest token."""
+    """Yield a function that creates a workspace, and returns a client that may search, ask and upload."""
     clients: list[Client] = []
     spare: list[tuple[str, str]] = []
 

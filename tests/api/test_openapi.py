@@ -1,9 +1,14 @@
-"""The OpenAPI document describes every operation, and operations without a body take none."""
+"""The OpenAPI document describes every operation, and operations without a body take none.
+
+With KEBAB_WRITE_SNAPSHOTS=1 the test writes `operations.txt` anew.
+"""
 
 import io
 import json
+import os
 import re
 import uuid
+from pathlib import Path
 
 import pytest
 import yaml
@@ -18,6 +23,8 @@ from tests.support.api import address, folder
 
 # Below no workspace, and open to anyone, are the schemas and the document itself.
 _BELOW_WORKSPACE = "/api/v1/workspaces/"
+#: The names that generated clients call operations by; one that changes breaks programs.
+_OPERATIONS = Path(__file__).with_name("operations.txt")
 
 
 @pytest.mark.slow  # it generates the whole document with all checks
@@ -27,10 +34,8 @@ def test_document_is_valid_and_complete():
     document = yaml.safe_load(out.getvalue())
 
     paths = document["paths"]
-    assert paths["/api/v1/workspaces/{ws}/documents"]["post"]["requestBody"]["content"].keys() == {
-        "multipart/form-data",
-        "application/json",
-    }
+    body = paths["/api/v1/workspaces/{ws}/documents/file"]["post"]["requestBody"]
+    assert body["content"].keys() == {"multipart/form-data"}
     answer = paths["/api/v1/workspaces/{ws}/search"]["get"]["responses"]["200"]
     reference = answer["content"]["application/json"]["schema"]["$ref"]
     assert reference == "#/components/schemas/SearchResponse"
@@ -56,6 +61,55 @@ def test_document_for_agents_has_a_dozen_operations_with_all_they_refer_to(reade
     assert "$ref" not in json.dumps(bodies)
     assert document["components"]["securitySchemes"].keys() == {"token"}
     assert len(json.dumps(document)) < 100_000
+
+
+def parts(part):
+    """Yield every object within a document."""
+    if isinstance(part, list):
+        for item in part:
+            yield from parts(item)
+    elif isinstance(part, dict):
+        yield part
+        for item in part.values():
+            yield from parts(item)
+
+
+def test_document_has_nothing_that_generators_of_clients_stumble_over(reader, subtests):
+    document = reader.get("/api/schema/?format=json").json()
+    schemas = document["components"]["schemas"]
+    # Two types of body: openapi-generator's Python client sends a form's fields as JSON.
+    bodies = [
+        operation["requestBody"]["content"]
+        for path in document["paths"].values()
+        for operation in path.values()
+        if "requestBody" in operation
+    ]
+    assert {len(body) for body in bodies} == {1}
+    # `*/` ends a comment of TypeScript; a default that is an object has no code in Python.
+    assert not [part for part in parts(document) if "*/" in str(part.get("description", ""))]
+    assert not [part for part in parts(schemas) if part.get("type") and isinstance(part.get("default"), dict)]
+    # Several clients match a pattern from the beginning of a text.
+    patterns = [part["pattern"] for part in parts(schemas) if isinstance(part.get("pattern"), str)]
+    assert all(pattern.startswith("^") and pattern.endswith("$") for pattern in patterns)
+    assert not [name for name in schemas if name.startswith("_")]
+    for name, schema in schemas.items():
+        if not name.endswith("Request"):
+            with subtests.test(name=name):
+                assert not [part for part in parts(schema) if part.get("additionalProperties") is False]
+                inlined = [part for part in parts(schema.get("properties", {})) if "properties" in part]
+                assert not [part for part in inlined if part.get("type") == "object"]
+
+
+def test_operations_keep_their_ids(reader):
+    document = reader.get("/api/schema/?format=json").json()
+    ids = [
+        f"{operation['operationId']} {method.upper()} {path}"
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    ]
+    if os.environ.get("KEBAB_WRITE_SNAPSHOTS"):
+        _OPERATIONS.write_text("\n".join(sorted(ids)) + "\n", encoding="utf-8")
+    assert sorted(ids) == _OPERATIONS.read_text(encoding="utf-8").splitlines()
 
 
 def bodiless(document):

@@ -69,7 +69,7 @@ class DocumentsView(WorkspaceView):
         return page.response(documents, lambda row: DocumentSerializer(row).data)
 
     @extend_schema(
-        request={"multipart/form-data": NewFile, "application/json": NewText},
+        request={"application/json": NewText},
         responses={201: AcceptedSerializer, 202: AcceptedSerializer},
     )
     @idempotent(recheck=check_replay)
@@ -77,8 +77,27 @@ class DocumentsView(WorkspaceView):
         """Upload a document, or an archive of documents. A document with the same path is replaced.
 
         Returns 202 with the job that ingests it. With `wait_for=searchable` returns 201 once it is
-        searchable, 422 if it can't be ingested, and 202 if that takes too long.
+        searchable, 422 if it can't be ingested, and 202 if that takes too long. A form is taken, too, as by
+        `/documents/file`.
         """
+        accepted = submit_upload(self.access, parse_upload(request))
+        return _upload_response(self.access, accepted, is_waiting="wait_for" in self.query, done_status=201)
+
+
+class DocumentFileView(WorkspaceView):
+    """Files as documents: a form alone, for generated clients that know one type of a body."""
+
+    parser_classes = (UploadParser,)
+    required: ClassVar = {"POST": CHANGE}
+    queries: ClassVar = {"POST": WaitQuery}
+
+    @extend_schema(
+        request={"multipart/form-data": NewFile},
+        responses={201: AcceptedSerializer, 202: AcceptedSerializer},
+    )
+    @idempotent(recheck=check_replay)
+    def post(self, request: Request, ws: str) -> Response:
+        """Upload a file, or an archive of files. The answer is that of `POST /documents`."""
         accepted = submit_upload(self.access, parse_upload(request))
         return _upload_response(self.access, accepted, is_waiting="wait_for" in self.query, done_status=201)
 

@@ -19,7 +19,7 @@ from kebab.people.api.serializers import PreferencesField
 from search.api.evaluation.topics import EVALUATE
 
 
-class GateRequest(StrictSerializer):
+class GateBody(StrictSerializer):
     """The body of a request to evaluate settings with the golden queries."""
 
     settings = PreferencesField(
@@ -52,11 +52,11 @@ class EvalGateView(WorkspaceView):
 
     required: ClassVar = {"POST": EVALUATE}
 
-    @extend_schema(request=GateRequest, responses={202: GateAnswerSerializer})
+    @extend_schema(request=GateBody, responses={202: GateAnswerSerializer})
     @idempotent(recheck=_check_replay)
     def post(self, request: Request, ws: str) -> Response:
         """Evaluate settings with the golden queries, in a job. With `switch` apply them afterwards."""
-        requested = request_verdict(self.access, **strict_body(request, GateRequest))
+        requested = request_verdict(self.access, **strict_body(request, GateBody))
         job = get_job(self.access, requested.pk)
         location = reverse("api-job", kwargs={"ws": self.workspace.slug, "job_id": job.pk})
         return Response({"job": JobSerializer(job).data}, status=202, headers={"Location": location})

@@ -109,7 +109,7 @@ class SourceChange(UpkeepFields):
     )
 
 
-class SyncRequest(StrictSerializer):
+class SyncBody(StrictSerializer):
     """The body of a sync, which may be left out."""
 
     version = serializers.CharField(

@@ -18,7 +18,7 @@ from ingest.api.sources.serializers import (
     SourceChange,
     SourceSerializer,
     SourceVersionSerializer,
-    SyncRequest,
+    SyncBody,
     VersionQuery,
 )
 from ingest.services.sources import (
@@ -100,12 +100,12 @@ class SourceSyncView(WorkspaceView):
 
     required: ClassVar = {"POST": _CHANGE}
 
-    @extend_schema(request=SyncRequest, responses={202: AskedJobSerializer})
+    @extend_schema(request=SyncBody, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Sync a version of the source. A sync that waits, and has not listed it yet, is returned instead."""
         source = get_source(self.access, source_id)
-        fields = strict_body(request, SyncRequest)
+        fields = strict_body(request, SyncBody)
         return job_response(self.access, sync_source(self.access, source, **fields))
 
 

@@ -29,9 +29,11 @@ SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
     "COMPONENT_SPLIT_REQUEST": True,
     # The serializer of a PATCH declares its optional fields itself.
     "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "search.api.wire_schemas.add_components",
+        "kebab.http.api.openapi_schema.merge_any_values",
     ],
     "ENUM_NAME_OVERRIDES": {
         "InvitationState": "kebab.people.models.invitation.InvitationState",

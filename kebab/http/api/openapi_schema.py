@@ -1,5 +1,6 @@
 """OpenAPI extensions that views don't declare: authentication, errors, idempotency keys."""
 
+import json
 import re
 from typing import Any
 
@@ -88,8 +89,22 @@ _IDEMPOTENCY_KEY = OpenApiParameter(
 )
 
 
+def merge_any_values(result: Any, **_options: Any) -> Any:
+    """Return a part of the document in which "any value, or null" is any value: a postprocessing hook."""
+    if isinstance(result, list):
+        return [merge_any_values(each) for each in result]
+    if not isinstance(result, dict):
+        return result
+    if result.get("oneOf") == [{}, {"type": "null"}]:
+        result = {name: value for name, value in result.items() if name != "oneOf"}
+    return {name: merge_any_values(value) for name, value in result.items()}
+
+
 class StrictScheme(OpenApiSerializerExtension):
-    """Adds `additionalProperties: false` to request bodies that refuse unknown fields."""
+    """Bodies of requests: `additionalProperties: false` where they refuse unknown fields, and no defaults.
+
+    Generated clients would send the defaults of the day they were generated, or demand these fields.
+    """
 
     target_class = "kebab.http.api.serializers.StrictSerializer"
     match_subclasses = True
@@ -97,7 +112,19 @@ class StrictScheme(OpenApiSerializerExtension):
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
         """Return the schema."""
         found: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
-        return {**found, "additionalProperties": False} if direction == "request" else found
+        if direction == "response":
+            return found
+        for field in found.get("properties", {}).values():
+            _describe_default(field)
+        return {**found, "additionalProperties": False}
+
+
+def _describe_default(field: dict[str, Any]) -> None:
+    """Move the default of a field to its description."""
+    default = field.pop("default", None)
+    if default not in (None, "", []):
+        described = f"{field.get('description', '')} Left out: {json.dumps(default)}."
+        field["description"] = described.strip()
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

@@ -36,20 +36,26 @@ _OPERATORS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-class _Setting(serializers.Serializer[Any]):
+class RetrievalSetting(serializers.Serializer[Any]):
+    """The length of the answer."""
+
     top_k = serializers.IntegerField(min_value=1, default=10)
     score_threshold = serializers.FloatField(default=0.0, allow_null=True)
 
 
-class _Condition(serializers.Serializer[Any]):
+class MetadataCondition(serializers.Serializer[Any]):
+    """A comparison with one field."""
+
     name = serializers.ListField(child=serializers.CharField(), min_length=1)
     comparison_operator = serializers.CharField()
     value = serializers.JSONField(required=False, allow_null=True)
 
 
-class _Conditions(serializers.Serializer[Any]):
+class MetadataConditions(serializers.Serializer[Any]):
+    """Comparisons with the metadata of documents."""
+
     logical_operator = serializers.ChoiceField(["and", "or"], default="and")
-    conditions = _Condition(many=True)
+    conditions = MetadataCondition(many=True)
 
 
 class RetrievalBody(serializers.Serializer[Any]):
@@ -57,25 +63,29 @@ class RetrievalBody(serializers.Serializer[Any]):
 
     knowledge_id = serializers.CharField()
     query = serializers.CharField(allow_blank=True)
-    retrieval_setting = _Setting(default=dict)
-    metadata_condition = _Conditions(required=False, allow_null=True)
+    retrieval_setting = RetrievalSetting(default=dict)
+    metadata_condition = MetadataConditions(required=False, allow_null=True)
 
 
-class _Record(serializers.Serializer[Any]):
+class RetrievalRecord(serializers.Serializer[Any]):
+    """A passage."""
+
     content = serializers.CharField()
     score = serializers.FloatField()
     title = serializers.CharField()
     metadata = serializers.DictField()
 
 
-class _Records(serializers.Serializer[Any]):
-    records = _Record(many=True)
+class RetrievalRecords(serializers.Serializer[Any]):
+    """The passages that were found, best first."""
+
+    records = RetrievalRecord(many=True)
 
 
 class DifyRetrievalView(ApiView):
     """A workspace as an external knowledge base of Dify."""
 
-    @extend_schema(request=RetrievalBody, responses=_Records)
+    @extend_schema(request=RetrievalBody, responses=RetrievalRecords)
     def post(self, request: Request) -> Response:
         """Return the passages of a workspace, `knowledge_id` (slug or id), that answer a query."""
         body = RetrievalBody(data=request.data)

@@ -74,7 +74,9 @@ class VectorStoreView(OpenAiView):
         return Response(_store(access))
 
 
-class _Ranking(serializers.Serializer[Any]):
+class RankingOptions(serializers.Serializer[Any]):
+    """The least score of a result."""
+
     score_threshold = serializers.FloatField(required=False, allow_null=True)
 
 
@@ -84,7 +86,7 @@ class VectorStoreQuery(serializers.Serializer[Any]):
     query = serializers.JSONField()
     filters = serializers.JSONField(required=False, allow_null=True)
     max_num_results = serializers.IntegerField(min_value=1, max_value=MAX_HITS, default=10)
-    ranking_options = _Ranking(required=False, allow_null=True)
+    ranking_options = RankingOptions(required=False, allow_null=True)
 
     def validate_query(self, value: Any) -> list[str]:
         """Return the queries. Raises ValidationError for what is neither a text nor texts."""

@@ -29,7 +29,6 @@ from search.api.evaluation.serializers import (
     KeptTopicsSerializer,
     NewTopics,
     SetQuery,
-    TopicFile,
     TopicSerializer,
     TopicSetsSerializer,
     TopicsQuery,
@@ -70,14 +69,15 @@ class EvalTopicsView(WorkspaceView):
         return Response({"results": _serialize_topics(self.access, rows), "next_cursor": next_cursor})
 
     @extend_schema(
-        request={"application/json": NewTopics, "multipart/form-data": TopicFile},
+        request={"application/json": NewTopics},
         responses={201: KeptTopicsSerializer},
     )
     @idempotent(recheck=None)
     def post(self, request: Request, ws: str) -> Response:
         """Store topics, sent as JSON, as a golden file, or as files in TREC's or BEIR's format.
 
-        A topic whose id the set has already replaces that one and its judgements.
+        Files are sent as a form with `file`, `format`, and for TREC and BEIR `qrels`. A topic whose id the
+        set has already replaces that one and its judgements.
         """
         collection = parse_collection(request)
         name = collection.topic_set or GOLDEN

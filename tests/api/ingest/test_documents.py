@@ -21,10 +21,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 CONTENT = MARKDOWN.encode()
 
 
-def post_file(client, workspace, content=CONTENT, *, name="install.md", headers=None, **fields):
+def post_file(
+    client, workspace, content=CONTENT, *, tail="/documents", name="install.md", headers=None, **fields
+):
     body = {"file": io.BytesIO(content), **fields}
     body["file"].name = name
-    path = address(workspace, "/documents")
+    path = address(workspace, tail)
     return client.post(path, body, format="multipart", headers=headers or {})
 
 
@@ -184,6 +186,16 @@ def test_upload_with_an_idempotency_key_is_done_once(client, workspace):
     assert forms[0].json()["job"]["id"] == forms[1].json()["job"]["id"]
     other = post_file(client, workspace, b"# Other", headers={"Idempotency-Key": "k2"})
     assert other.status_code == 422
+
+
+def test_address_of_files_takes_a_form_alone(client, workspace):
+    place, headers = "/documents/file", {"Idempotency-Key": "k1"}
+    forms = [post_file(client, workspace, tail=place, headers=headers) for _ in range(2)]
+    assert [form.status_code for form in forms] == [202, 202]
+    assert forms[0].json()["document"]["path"] == "install.md"
+    assert forms[1].headers["Idempotency-Replayed"] == "true"
+    text = client.post(address(workspace, place), {"path": "a.md", "text": "a"}, format="json")
+    assert text.status_code == 415
 
 
 @pytest.fixture

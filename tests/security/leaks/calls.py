@@ -232,6 +232,7 @@ def _documents() -> Iterator[Call]:
     for route in ("api-openai-file", "api-openai-store-file"):
         yield Call(route=route, arguments={"file_id": "doc"})
         yield Call(route=route, method="delete", arguments={"file_id": "doc"}, shown=NONE)
+    yield Call(route="api-document-file", method="post", body=new, shown=NONE)
     yield Call(route="api-document")
     yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
     yield Call(route="api-document", method="delete", shown=NONE)

@@ -55,6 +55,7 @@ _BY_SCOPE = {
         ("api-openai-store-files", "post"),
         ("api-openai-store-file", "get"),
         ("api-openai-store-file", "delete"),
+        ("api-document-file", "post"),
         ("api-document", "patch"),
         ("api-document", "delete"),
         ("api-sources", "post"),
