@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("kebab.observability.health.urls")),
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
+    path("", include("kebab.people.oauth.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),

@@ -11,6 +11,7 @@ from ingest.jobs.queue.request import cancel, request_embedding, request_sync
 from ingest.models import Job, JobKind
 from kebab.celery import app
 from kebab.http.api.models import IdempotencyKey
+from kebab.people.models import OAuthClient
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.corpus.blobs import has_blob, store_blob
@@ -99,6 +100,11 @@ def unmirrored_document(workspace, source):
     return (str(workspace.pk),), lambda: local_mirrors.mirror_seq(workspace.pk) == seq
 
 
+def abandoned_client(workspace, source):
+    OAuthClient.objects.create(redirect_uris=["https://app.example/"], active_at=LONG_AGO)
+    return (), lambda: not OAuthClient.objects.exists()
+
+
 #: By task name: a function that prepares work and returns the arguments and a check that it is done.
 WORK = {
     "api.prune_idempotency_keys": old_idempotency_key,
@@ -109,6 +115,7 @@ WORK = {
     "ingest.run_embedding": unembedded_text,
     "ingest.run_job": unread_folder,
     "ingest.sweep": unhinted_job,
+    "people.prune_connections": abandoned_client,
     "search.prune_answers": old_answer,
     "search.prune_changes": old_changes,
     "search.prune_queries": old_query,
