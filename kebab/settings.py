@@ -239,6 +239,8 @@ KEBAB_SIGN_IN_LIMITS = {
 KEBAB_MAIL_LIMITS = {"account": "5/hour", "address": "20/hour"}
 # Invitations over HTTP by one person, to one workspace, for one address.
 KEBAB_INVITATION_LIMITS = {"inviter": "50/hour", "workspace": "100/hour", "address": "5/hour"}
+# OAuth clients that register themselves from one network address.
+KEBAB_CLIENT_LIMIT = "100/hour"
 # Addresses without an account that one person may try to add as members.
 KEBAB_UNKNOWN_PEOPLE_LIMIT = "20/hour"
 
@@ -301,9 +303,13 @@ INSTALLED_APPS = [
 ]
 
 # Requests to the API with a token take some of these: see `kebab.http.handlers`.
-# Of scripts on other sites' pages, as far as a workspace allows them; only the API answers them.
-CORS_URLS_REGEX = r"^/api/v1/workspaces/"
-CORS_ALLOW_HEADERS = ("authorization", "content-type", "idempotency-key", "last-event-id")
+# Of scripts on other sites' pages, as far as a workspace allows them; and of MCP clients, at the endpoints
+# of OAuth. Neither sends cookies.
+CORS_URLS_REGEX = r"^/(api/v1/workspaces/|oauth/|\.well-known/oauth-)"
+CORS_ALLOW_HEADERS = (
+    *("authorization", "content-type", "idempotency-key", "last-event-id"),
+    "mcp-protocol-version",
+)
 CORS_EXPOSE_HEADERS = (
     *("Idempotency-Replayed", "Kebab-Seq", "Link", "Location"),
     *("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"),

@@ -24,6 +24,7 @@ urlpatterns = [
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
     path("", include("kebab.webhooks.pages.urls")),
+    path("", include("kebab.people.oauth.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),

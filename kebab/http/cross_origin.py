@@ -21,6 +21,7 @@ from kebab.uuids import parse_uuid
 ALLOWED_ORIGINS: Final = "allowed_origins"
 MAX_ORIGINS: Final = 50
 _WORKSPACE = re.compile(r"/api/v1/workspaces/([^/]+)/")
+_CLIENT_ENDPOINT = re.compile(r"/\.well-known/oauth-[^/]+(/mcp)?|/oauth/(register|token|revoke)")
 _ORIGIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?", re.ASCII)
 
 
@@ -35,7 +36,9 @@ class AllowOrigins(CorsMiddleware):
 
 
 def allows_origin(request: HttpRequest, **_options: Any) -> bool:
-    """Return whether the workspace of an API request allows the origin of its page."""
+    """Return whether the workspace of an API request allows the origin of its page, or OAuth any."""
+    if _CLIENT_ENDPOINT.fullmatch(request.path_info):
+        return True  # MCP clients that are pages; a client proves what it may by what it sends
     form = _WORKSPACE.match(request.path_info)
     if form is None or not (is_slug(form[1]) or parse_uuid(form[1])):
         return False

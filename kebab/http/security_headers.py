@@ -72,5 +72,9 @@ def _format_policy(policy: Mapping[str, str]) -> str:
 _PAGE_HEADERS: Final = {"Content-Security-Policy": _format_policy(_POLICY), **_HEADERS}
 _EMBEDDED_HEADERS: Final = {**_PAGE_HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"}
 _SWAGGER_UI_HEADERS: Final = {"Content-Security-Policy": _format_policy(_SWAGGER_UI), **_HEADERS}
+#: The policy of a page whose form is answered with a redirect to another site, which may lead further.
+REDIRECTING_POLICY: Final = _format_policy(
+    {name: value for name, value in _POLICY.items() if name != "form-action"}
+)
 #: The policy of the admin's own pages, for those who may see them.
 ADMIN_POLICY: Final = _format_policy(_ADMIN)

@@ -59,12 +59,18 @@ def issue_token(
 
 
 def issue_personal_token(
-    user: User, *, scopes: Iterable[TokenScope | str], name: str = "", expires_at: datetime | None = None
+    user: User,
+    *,
+    scopes: Iterable[TokenScope | str],
+    name: str = "",
+    expires_at: datetime | None = None,
+    **binding: Any,
 ) -> tuple[PersonalToken, str]:
-    """Create a token that acts for a person; return it and its secret form."""
+    """Create a token that acts for a person; return it and its secret form. See `mint_personal_token`."""
     with transaction.atomic():
-        token, secret = mint_personal_token(user, scopes=scopes, name=name, expires_at=expires_at)
-        audit.record_person(user.email, "token.created", _subject(token), scopes=token.scopes)
+        token, secret = mint_personal_token(user, scopes=scopes, name=name, expires_at=expires_at, **binding)
+        bound: dict[str, Any] = {} if token.client is None else {"client": token.client.name}
+        audit.record_person(user.email, "token.created", _subject(token), scopes=token.scopes, **bound)
     return token, secret
 
 
@@ -73,9 +79,14 @@ def revoke_personal_token(user: User, token_id: uuid.UUID) -> None:
     with transaction.atomic():
         token = first_or_not_found(user.personal_tokens.select_for_update().filter(pk=token_id))
         if token.revoked_at is None:
-            token.revoked_at = timezone.now()
-            token.save(update_fields=["revoked_at"])
-            audit.record_person(user.email, "token.revoked", _subject(token))
+            end_personal_token(token)
+
+
+def end_personal_token(token: PersonalToken, **detail: Any) -> None:
+    """Revoke a token that isn't revoked; `detail` says why, if the person didn't."""
+    token.revoked_at = timezone.now()
+    token.save(update_fields=["revoked_at"])
+    audit.record_person(token.user.email, "token.revoked", _subject(token), **detail)
 
 
 def revoke_token(access: Access, token: ApiToken) -> bool:

@@ -61,10 +61,26 @@ def mint_token(
 
 
 def mint_personal_token(
-    user: User, *, scopes: Iterable[TokenScope | str], name: str = "", expires_at: datetime | None = None
+    user: User,
+    *,
+    scopes: Iterable[TokenScope | str],
+    name: str = "",
+    expires_at: datetime | None = None,
+    **binding: Any,
 ) -> tuple[PersonalToken, str]:
-    """Create a token that acts for a person; return it and its secret form."""
-    return _mint(PersonalToken, user=user, name=name, scopes=scopes, expires_at=expires_at)
+    """Create a token that acts for a person; return it and its secret form.
+
+    `binding` are the fields that tie it to an OAuth client, workspaces and an address.
+    """
+    return _mint(PersonalToken, user=user, name=name, scopes=scopes, expires_at=expires_at, **binding)
+
+
+def renew_secret(token: PersonalToken, expires_at: datetime) -> str:
+    """Replace the secret of a token until `expires_at`; return its new secret form."""
+    secret = secrets.token_urlsafe(32)
+    token.secret_sha256, token.expires_at = sha256(secret), expires_at
+    token.save(update_fields=["secret_sha256", "expires_at"])
+    return f"{token.kind}_{token.prefix}_{secret}"
 
 
 def _mint(model: type[_Token], *, scopes: Iterable[TokenScope | str], **fields: Any) -> tuple[_Token, str]:
@@ -72,28 +88,43 @@ def _mint(model: type[_Token], *, scopes: Iterable[TokenScope | str], **fields: 
     secret = secrets.token_urlsafe(32)
     token = model._default_manager.create(
         prefix=prefix,
-        secret_sha256=hashlib.sha256(secret.encode()).digest(),
+        secret_sha256=sha256(secret),
         scopes=sorted({TokenScope(scope).value for scope in scopes}),
         **fields,
     )
     return token, f"{model.kind}_{prefix}_{secret}"
 
 
-def verify_token(secret_form: str) -> ApiToken | PersonalToken | None:
+def sha256(secret: str) -> bytes:
+    """Return the form in which a secret is stored."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def verify_token(secret_form: str, *, resource: str = "") -> ApiToken | PersonalToken | None:
     """Return the usable token with this secret form; else None.
 
-    That of a workspace has its workspace and `group_ids`, a personal one its user, who is active.
+    One that is bound to an address is usable at that `resource` alone. That of a workspace has its workspace
+    and `group_ids`, a personal one its user, who is active.
     One query by a unique index, none for a malformed token.
     """
+    token = find_token(secret_form)
+    if token is None or not token.is_usable:
+        return None
+    if isinstance(token, PersonalToken) and not token.is_for(resource):
+        return None
+    _record_use(token)
+    return token
+
+
+def find_token(secret_form: str) -> ApiToken | PersonalToken | None:
+    """Return the token with this secret form as `verify_token` does, also an expired or revoked one."""
     form = _FORM.match(secret_form)
     if form is None:
         return None
     kind, prefix, secret = form.groups()
     token = _fetch_token(prefix) if kind == ApiToken.kind else _fetch_personal_token(prefix)
-    digest = hashlib.sha256(secret.encode()).digest()
-    if token is None or not hmac.compare_digest(bytes(token.secret_sha256), digest) or not token.is_usable:
+    if token is None or not hmac.compare_digest(bytes(token.secret_sha256), sha256(secret)):
         return None
-    _record_use(token)
     return token
 
 

@@ -18,6 +18,11 @@ BEAT_SCHEDULE: Final = {
         "schedule": 3600.0,
         "options": {"expires": 600},
     },
+    "prune-connections": {
+        "task": "people.prune_connections",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
     "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
     "prune-answers": {"task": "search.prune_answers", "schedule": 3600.0, "options": {"expires": 600}},
     "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},

@@ -20,6 +20,8 @@ class Call:
     access: Access
     #: The accesses to the caller's other workspaces; empty once the call is about one.
     others: tuple[Access, ...] = ()
+    #: The public address of the site; '' if it isn't known.
+    site: str = ""
     #: Reports to the client the steps done, the number of steps, and the next step.
     report_progress: Callable[[int, int, str], None] = lambda done, total, message: None
     #: Set once the client no longer waits for the answer.

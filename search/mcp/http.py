@@ -10,10 +10,10 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
+from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rest_framework.exceptions import NotAuthenticated
 
-from kebab.http.api.authentication import TokenAuthentication
 from kebab.http.api.errors import Forbidden, Problem
 from kebab.http.api.problems import log_problem, respond
 from kebab.http.rate_limits.client_address import client_network
@@ -21,8 +21,10 @@ from kebab.http.rate_limits.rules import count_request
 from kebab.http.security_headers import response_headers
 from kebab.observability.metrics.requests import count_response
 from kebab.people.access.caller import Access, caller_of_token
+from kebab.people.oauth.server import requested_site
 from kebab.people.operator_token import Operator
 from kebab.tenancy.current_workspace import acting_nowhere
+from search.mcp.authentication import McpAuthentication
 from search.mcp.call_context import caller_accesses_or_refuse
 from search.mcp.cancellation import call_key
 from search.mcp.fair_threads import Lane, Lanes
@@ -47,11 +49,11 @@ class McpEndpoint:
 
     def __init__(self) -> None:
         lane_of = partial(_lane_of, Lanes())
-        self._manager = StreamableHTTPSessionManager(
-            mcp_server(_request_accesses, _request_call_key, lane_of),
-            stateless=True,
-            max_request_body_size=_BODY_LIMIT_BYTES,
-        )
+        server = mcp_server(_request_accesses, _request_call_key, lane_of, _request_site)
+        options: Any = {"stateless": True, "max_request_body_size": _BODY_LIMIT_BYTES}
+        self._streaming = StreamableHTTPSessionManager(server, **options)
+        # For clients that accept no event stream; they get no progress.
+        self._plain = StreamableHTTPSessionManager(server, json_response=True, **options)
         self._running: asyncio.Task[None] | None = None
         self._has_started = asyncio.Event()
         self._is_ended = asyncio.Event()
@@ -70,9 +72,9 @@ class McpEndpoint:
             await _send_response(_method_not_allowed(), sender.send)
             return
         await self._start()
-        await self._manager.handle_request(
-            scope, await _record_cancellation(request, scope, receive), sender.send
-        )
+        _, takes_streams = check_accept_headers(request)  # type: ignore[arg-type]  # it reads the headers alone
+        manager = self._streaming if takes_streams else self._plain
+        await manager.handle_request(scope, await _record_cancellation(request, scope, receive), sender.send)
 
     async def end(self) -> None:
         """End the calls that are still running."""
@@ -86,7 +88,7 @@ class McpEndpoint:
         await self._has_started.wait()
 
     async def _run(self) -> None:
-        async with self._manager.run():
+        async with self._streaming.run(), self._plain.run():
             self._has_started.set()
             await self._is_ended.wait()
 
@@ -122,6 +124,11 @@ def _request_call_key(context: Context) -> str | None:
     return call_key(_request_accesses(context)[0].identity, session, context.request_id)
 
 
+def _request_site(context: Context) -> str:
+    request = ASGIRequest(_http_request(context).scope, BytesIO())
+    return requested_site(request)
+
+
 def _lane_of(lanes: Lanes, context: Context, is_long: bool) -> Lane:
     return lanes.of(_request_accesses(context)[0].workspace.pk, is_long=is_long)
 
@@ -135,12 +142,12 @@ def admit_request(request: HttpRequest) -> Sequence[Access]:
     _check_origin(request)
     with acting_nowhere():
         try:
-            found = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]  # it reads the headers alone
+            found = McpAuthentication().authenticate(request)  # type: ignore[arg-type]  # it reads the headers alone
             if found is None:
                 count_request(request, f"address:{client_network(request)}")
                 raise NotAuthenticated("Send a token: Authorization: Bearer kbb_…")
         except Exception as error:
-            challenge = TokenAuthentication().authenticate_header(request)  # type: ignore[arg-type]  # it reads nothing of it
+            challenge = McpAuthentication().authenticate_header(request)
             error.auth_header = challenge  # type: ignore[attr-defined]  # as REST framework does
             raise
         if isinstance(found[1], Operator):

@@ -1,9 +1,11 @@
 """The MCP server: handlers of requests for tools and resources, under the caller's rights."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from django.conf import settings
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -39,6 +41,7 @@ from search.mcp.resources import ListedDocument, list_resources, read_resource
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
 from search.mcp.tools.documents import SCHEME
+from search.mcp.tools.outputs import output_schema
 from search.retrieval.errors import preview
 from search.retrieval.text.sanitize import strip_unstorable
 
@@ -58,18 +61,22 @@ Admit = Callable[[Context], Sequence[Access]]
 CallKeyOf = Callable[[Context], str | None]
 #: Returns the lane that a call waits in, by whether it is long; None if there is only one caller.
 LaneOf = Callable[[Context, bool], Lane | None]
+#: Returns the public address of the site; '' if it isn't known.
+SiteOf = Callable[[Context], str]
 
 
 def mcp_server(
     admit: Admit,
     call_key_of: CallKeyOf = lambda context: None,
     lane_of: LaneOf = lambda context, is_long: None,
+    site_of: SiteOf = lambda context: str(settings.KEBAB_URL),
 ) -> Server[Any]:
     """Return a server that calls `admit` in a thread for the accesses of each request.
 
-    `call_key_of` returns the key by which another request may cancel a call, `lane_of` the lane of a call.
+    `call_key_of` returns the key by which another request may cancel a call, `lane_of` the lane of a call,
+    `site_of` what addresses of pages begin with.
     """
-    handlers = _RequestHandlers(admit, call_key_of, lane_of)
+    handlers = _RequestHandlers(admit, call_key_of, lane_of, site_of)
     server: Server[Any] = Server(
         "kebab",
         version=__version__,
@@ -89,8 +96,9 @@ def mcp_server(
 class _RequestHandlers:
     """Handlers of MCP's methods."""
 
-    def __init__(self, admit: Admit, call_key_of: CallKeyOf, lane_of: LaneOf) -> None:
+    def __init__(self, admit: Admit, call_key_of: CallKeyOf, lane_of: LaneOf, site_of: SiteOf) -> None:
         self._admit = admit
+        self._site_of = site_of
         self._call_key_of = call_key_of
         self._lane_of = lane_of
 
@@ -107,14 +115,17 @@ class _RequestHandlers:
         given = params.arguments or {}
 
         def work(call: Call) -> registry.ToolAnswer:
-            return registry.answer_call(tool, given, call)
+            return registry.answer_call(tool, given, replace(call, site=self._site_of(context)))
 
         try:
             answer = await self._run(context, work, is_long=tool.is_long)
         except Overloaded as reason:
             answer = registry.ToolAnswer(text=registry.problem_text(count_refusal(reason)), is_error=True)
         return CallToolResult(
-            content=[TextContent(text=answer.text)], is_error=answer.is_error, _meta=_UNTRUSTED
+            content=[TextContent(text=answer.text)],
+            structured_content=answer.data,
+            is_error=answer.is_error,
+            _meta=_UNTRUSTED,
         )
 
     async def list_resources(
@@ -180,6 +191,7 @@ def _describe_tool(tool: registry.Tool) -> Tool:
         title=tool.title,
         description=tool.description,
         input_schema=registry.tool_schema(tool),
+        output_schema=output_schema(tool.output),
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=True,

@@ -49,13 +49,17 @@ class TokenAuthentication(BaseAuthentication):
         operator = read_operator_token(settings.SECRET_KEY, text)
         if operator is not None:
             return operator, operator
-        token = verify_token(text)
+        token = verify_token(text, resource=self.resource_of(request))
         if token is None:
             count_bad_token(request)
             raise AuthenticationFailed("This token is unknown, expired or revoked.", code="invalid_token")
         if isinstance(token, PersonalToken):
             return token.user, token
         return TokenUser(token=token), token
+
+    def resource_of(self, request: Request) -> str:
+        """Return the address that a token may be bound to; '': those that are, are refused."""
+        return ""
 
     def authenticate_header(self, request: Request) -> str:
         """Return the `WWW-Authenticate` header of a 401."""

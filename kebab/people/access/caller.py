@@ -150,9 +150,7 @@ def caller_access(caller: Caller, slug_or_id: str) -> Access:
         with acting_everywhere():
             workspace = first_or_not_found(Workspace.objects.by_slug_or_id(slug_or_id))
         return operator_access(workspace, caller.operator)
-    memberships = readable_memberships(caller.user).filter(
-        workspace__in=Workspace.objects.by_slug_or_id(slug_or_id)
-    )
+    memberships = caller_memberships(caller).filter(workspace__in=Workspace.objects.by_slug_or_id(slug_or_id))
     with acting_everywhere():
         membership = first_or_not_found(memberships)
     return member_access(caller, membership)
@@ -163,6 +161,15 @@ def readable_memberships(user: User | None) -> "QuerySet[Membership]":
     `group_ids`.
     """
     return with_group_ids(Membership.objects.filter(user=user).select_related("workspace"))
+
+
+def caller_memberships(caller: Caller) -> "QuerySet[Membership]":
+    """Return `readable_memberships` of a person, or those alone that their personal token is for."""
+    memberships = readable_memberships(caller.user)
+    token = caller.personal_token
+    if token is None or token.workspace_ids is None:
+        return memberships
+    return memberships.filter(workspace__in=token.workspace_ids)
 
 
 def with_group_ids(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
@@ -198,7 +205,7 @@ def caller_accesses(caller: Caller, *, limit: int) -> list[Access]:
         if caller.operator is not None:
             rows = Workspace.objects.order_by("slug")[:limit]
             return [operator_access(workspace, caller.operator) for workspace in rows]
-        memberships = readable_memberships(caller.user).order_by("workspace__slug")[:limit]
+        memberships = caller_memberships(caller).order_by("workspace__slug")[:limit]
         return [member_access(caller, membership) for membership in memberships]
 
 
@@ -225,7 +232,7 @@ def refresh_access(access: Access) -> Access | None:
         if caller.token is not None:
             token = readable_tokens().filter(pk=caller.token.pk).first()
             return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
-        members = readable_memberships(caller.user).filter(workspace=access.workspace, user__is_active=True)
+        members = caller_memberships(caller).filter(workspace=access.workspace, user__is_active=True)
         membership = members.select_related("workspace", "user").first()
         if membership is None or not _is_signed_in(caller, membership.user):
             return None

@@ -18,9 +18,9 @@ from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView, WorkspaceView
 from kebab.people.access.caller import (
     caller_access,
+    caller_memberships,
     member_access,
     operator_access,
-    readable_memberships,
     token_access,
 )
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
@@ -48,7 +48,7 @@ class WorkspacesView(ApiView):
             return self._all(self.caller.operator)
         with acting_everywhere():
             return page.response(
-                readable_memberships(self.caller.user),
+                caller_memberships(self.caller),
                 lambda row: WorkspaceSerializer(member_access(self.caller, row)).data,
             )
 

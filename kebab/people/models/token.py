@@ -68,11 +68,19 @@ class ApiToken(Token):
 
 
 class PersonalToken(Token):
-    """A token with which a person's tools act for them, in all of their workspaces."""
+    """A token with which a person's tools act for them, in all of their workspaces or in some."""
 
     kind = "kbp"
 
     user = models.ForeignKey("people.User", models.CASCADE, related_name="personal_tokens")
+    #: The OAuth client that acts with it and renews its secret, if it is one's.
+    client = models.ForeignKey(
+        "people.OAuthClient", models.CASCADE, null=True, blank=True, related_name="tokens"
+    )
+    #: The workspaces that the person chose; None: it isn't narrowed.
+    workspace_ids = ArrayField(models.UUIDField(), null=True, blank=True)
+    #: The only address at which it is accepted (RFC 8707); '': at all.
+    resource = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     class Meta(Token.Meta):
         constraints = (
@@ -80,3 +88,7 @@ class PersonalToken(Token):
                 condition=models.Q(scopes__contained_by=TokenScope.values), name="personal_token_scopes_known"
             ),
         )
+
+    def is_for(self, resource: str) -> bool:
+        """Return whether the token may be used at `resource`; '' is an interface without an address."""
+        return self.resource in ("", resource)

@@ -10,7 +10,7 @@ from kebab.people.models import TokenScope, Workspace
 from kebab.people.pages.forms import GroupsField, offered_groups
 from kebab.people.token_lifecycle import MAX_OVERLAP
 
-_SCOPES = {
+SCOPE_LABELS = {
     TokenScope.SEARCH: _("search: search and read documents"),
     TokenScope.ASK: _("ask: ask questions"),
     TokenScope.INGEST: _("ingest: manage sources and documents"),
@@ -31,7 +31,7 @@ class PersonalTokenForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=_("Permissions"),
-        choices=[(scope.value, words) for scope, words in _SCOPES.items()],
+        choices=[(scope.value, words) for scope, words in SCOPE_LABELS.items()],
         initial=[TokenScope.SEARCH.value],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one permission.")},

@@ -308,6 +308,8 @@ NOT_CARRIED: Final[Mapping[str, str]] = {
     "people.Membership": "rights are granted where it is imported",
     "people.ApiToken": "secrets stay on their machine",
     "people.PersonalToken": "secrets stay on their machine",
+    "people.OAuthClient": "clients belong to a machine",
+    "people.OAuthGrant": "secrets stay on their machine",
     "people.TokenGroup": "goes with the tokens",
     "people.GroupMember": "goes with the members",
     "people.Invitation": "goes with the members",

@@ -14,6 +14,7 @@ from kebab.http.api.parsers import check_text
 from search.libraries.context import DEFAULT_TOKENS as LIBRARY_TOKENS
 from search.libraries.context import MAX_TOKENS as MOST_LIBRARY_TOKENS
 from search.libraries.ids import MAX_ID_CHARS
+from search.mcp.tools.json_schemas import without_refs
 from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filter_codec import filters_from_json
@@ -214,13 +215,11 @@ class AskArguments:
 
 
 def input_schema(type_: type[Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, without references, which not all clients resolve."""
+    """Return the JSON Schema of a tool's arguments."""
     schema = _adapter(type_).json_schema()  # type: ignore[arg-type]  # mypy thinks that classes have no hash
-    definitions = schema.pop("$defs", {})
-    if "SearchFilters" in definitions:
-        definitions["SearchFilters"]["properties"]["metadata"] = _METADATA
-    inlined: dict[str, Any] = _inline_refs(schema, definitions)
-    return {key: value for key, value in inlined.items() if key != "description"}
+    if "SearchFilters" in schema.get("$defs", {}):
+        schema["$defs"]["SearchFilters"]["properties"]["metadata"] = _METADATA
+    return without_refs(schema)
 
 
 _METADATA: Final = {
@@ -272,20 +271,3 @@ def _field_error(error: Any, known: str) -> FieldError:
     }.get(error["type"], f"{error['msg'].removeprefix('Value error, ')}.")
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
     return FieldError(field=place.lstrip(".")[:200], message=message)
-
-
-def _inline_refs(part: Any, definitions: Mapping[str, Any]) -> Any:
-    if isinstance(part, list):
-        return [_inline_refs(item, definitions) for item in part]
-    if not isinstance(part, dict):
-        return part
-    if "$ref" in part:
-        inner = definitions[part["$ref"].rpartition("/")[2]]
-        siblings = {key: value for key, value in part.items() if key != "$ref"}
-        return _inline_refs(inner, definitions) | siblings
-    # A title that is a string repeats the name; a property may be called title, too.
-    return {
-        key: _inline_refs(value, definitions)
-        for key, value in part.items()
-        if key != "title" or not isinstance(value, str)
-    }

@@ -13,6 +13,8 @@ from search.answers import (
 )
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import AskArguments
+from search.mcp.tools.documents import passage_url
+from search.mcp.tools.outputs import AnswerOutput, CitedOutput, ToolOutput, dump
 from search.mcp.tools.token_budget import Frame, join_parts, on_one_line
 from search.retrieval.fusion.legs import missing_leg_message
 
@@ -26,7 +28,7 @@ _STATES = {
 }
 
 
-def ask_tool(call: Call, given: AskArguments) -> str:
+def ask_tool(call: Call, given: AskArguments) -> ToolOutput:
     """Answer the question from the documents; cancelling the call stops the model, too."""
     access = call.access
     request = AnswerRequest(
@@ -38,7 +40,7 @@ def ask_tool(call: Call, given: AskArguments) -> str:
     with closing(events):
         for event in events:
             if isinstance(event, Finished):
-                return answer_text(event.answer)
+                return ToolOutput(text=answer_text(event.answer), data=dump(_describe(call, event.answer)))
             if isinstance(event, Retrieved):
                 call.step(1, _STEPS, f"{len(event.hits)} passages")
             elif not is_writing:
@@ -59,6 +61,27 @@ def answer_text(answer: Answer) -> str:
         *map(missing_leg_message, answer.degraded),
         *answer.warnings,
         f"answer_id={answer.answer_id} conversation_id={answer.conversation_id}",
+    )
+
+
+def _describe(call: Call, answer: Answer) -> AnswerOutput:
+    cited = (
+        CitedOutput(
+            n=each.n,
+            title=on_one_line(each.title),
+            url=passage_url(call, call.access.workspace, each),
+            chunk=each.chunk_id,
+            citation=each.uri,
+        )
+        for each in answer.citations
+    )
+    return AnswerOutput(
+        answer_id=str(answer.answer_id),
+        conversation_id=str(answer.conversation_id),
+        state=answer.state.value,
+        reason=None if answer.reason is None else answer.reason.value,
+        text=answer.text,
+        citations=tuple(cited),
     )
 
 

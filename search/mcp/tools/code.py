@@ -11,18 +11,21 @@ from search.context import (
 )
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import CodebaseArguments
+from search.mcp.tools.outputs import CodeOutput, ToolOutput, dump
 from search.mcp.tools.token_budget import Frame, fit_blocks, join_parts, room_in_frame
 from search.retrieval.fusion.legs import missing_leg_message
 
 
-def codebase_tool(call: Call, given: CodebaseArguments) -> str:
+def codebase_tool(call: Call, given: CodebaseArguments) -> ToolOutput:
     """Return the overview or the text of the best files, each in its file's order."""
     access = call.access
     call.step(0, 2, "searching")
     pack = retrieve_code(access.workspace, access.reader, _request(given))
     call.step(1, 2, f"{len(pack.files)} files")
     shortcomings = map(missing_leg_message, pack.degraded)
-    return fit_blocks(given.max_tokens, _frame_pack(pack), [*shortcomings, *pack.warnings], lambda kept: "")
+    text = fit_blocks(given.max_tokens, _frame_pack(pack), [*shortcomings, *pack.warnings], lambda kept: "")
+    cited = tuple(segment.citation.uri for file in pack.files for segment in file.segments)
+    return ToolOutput(text=text, data=dump(CodeOutput(text=text, citations=cited)))
 
 
 def _request(given: CodebaseArguments) -> CodeRequest:

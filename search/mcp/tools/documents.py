@@ -11,13 +11,18 @@ from django.db.models import Q, QuerySet
 from kebab.http.api.errors import InvalidRequest, NotFound
 from kebab.http.api.pagination import KeysetPage
 from kebab.people.access.caller import Access
+from kebab.people.models import Workspace
 from search.access.querysets import visible_documents
+from search.answers import AnswerCitation
 from search.corpus.blobs import open_blob
+from search.documents.addresses import place_path
 from search.documents.line_window import Line, read_lines
+from search.mcp.call_context import Call
 from search.models import Chunk, Document
 from search.retrieval.citation import Citation, build_uri, citation_from_span, parse_uri, split_uri
 from search.retrieval.errors import preview
 from search.retrieval.text.sanitize import is_storable
+from search.retrieval.types import SearchHit
 
 #: `kebab://handbook/guides/install.md#L7-L12`, `kebab://react@v18/…`
 SCHEME: Final = "kebab"
@@ -44,9 +49,21 @@ class ResolvedDocument:
 
 def document_uri(document: Document) -> str:
     """Return the resource URI of a document. Its source and version must be loaded."""
-    tag = document.version.tag
-    place = document.source.key + (f"@{quote(tag, safe='')}" if tag else "")
-    return f"{SCHEME}://{place}/{quote(document.path)}"
+    return resource_uri(document.source.key, document.version.tag, document.path)
+
+
+def resource_uri(source: str, tag: str, path: str) -> str:
+    """Return the resource URI of a path in a version of a source."""
+    place = source + (f"@{quote(tag, safe='')}" if tag else "")
+    return f"{SCHEME}://{place}/{quote(path)}"
+
+
+def passage_url(call: Call, workspace: Workspace, passage: SearchHit | AnswerCitation) -> str:
+    """Return the address of a passage's page; if the site's address isn't known, of its resource."""
+    if call.site:
+        doc_id = uuid.UUID(hex=passage.doc_id)
+        return call.site + place_path(workspace, doc_id, passage.citation, passage.chunk_id)
+    return resource_uri(passage.source, passage.version or "", passage.citation.path)
 
 
 def resolve_id(access: Access, text: str) -> ResolvedDocument:

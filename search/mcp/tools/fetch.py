@@ -2,60 +2,49 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
 
 from kebab.http.api.errors import NotFound
+from kebab.people.access.caller import Access
+from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
+from search.documents.addresses import place_path
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import FetchArguments
 from search.mcp.tools.documents import (
     LineRange,
     ResolvedDocument,
+    document_uri,
     has_lines,
     lines_of,
     passages_at,
     passages_of,
     resolve_id,
 )
-from search.mcp.tools.token_budget import (
-    Frame,
-    count_fitting,
-    count_tokens,
-    fit_blocks,
-    join_parts,
-    on_one_line,
-)
-from search.models import Chunk, Document
+from search.mcp.tools.outputs import FetchOutput, Origin, ToolOutput
+from search.mcp.tools.token_budget import count_tokens, fit_text, on_one_line
+from search.models import Chunk
 from search.retrieval.citation import Citation, citation_of
 
+_BETWEEN: Final = "\n\n"
 
-def fetch_tool(call: Call, given: FetchArguments) -> str:
+
+def fetch_tool(call: Call, given: FetchArguments) -> ToolOutput:
     """Return the requested lines or passages, as many as fit the budget."""
-    target = _resolve(call, given.id)
-    with acting_in(target.document.workspace_id):
-        return _text(target, given)
+    access, target = _resolve(call, given.id)
+    with acting_in(access.workspace.pk):
+        return _Fetch(call=call, given=given, target=target, workspace=access.workspace).output()
 
 
-def _text(target: ResolvedDocument, given: FetchArguments) -> str:
-    wanted = _requested_lines(target, given)
-    if wanted is not None:
-        return _lines_text(target.document, wanted.widen(given.before, given.after), given.max_tokens)
-    place = target.citation
-    chunks = (
-        passages_at(target.document, place, before=given.before, after=given.after)
-        if place is not None
-        else passages_of(target.document, around=target.chunk, before=given.before, after=given.after)
-    )
-    return _passages_text(target.document, chunks, given.max_tokens)
-
-
-def _resolve(call: Call, text: str) -> ResolvedDocument:
+def _resolve(call: Call, text: str) -> tuple[Access, ResolvedDocument]:
     """Look an id or citation up in the workspaces of the call. Raises NotFound, InvalidRequest."""
     *before, last = call.accesses
     for access in before:
         with suppress(NotFound), acting_in(access.workspace.pk):
-            return resolve_id(access, text)
+            return access, resolve_id(access, text)
     with acting_in(last.workspace.pk):
-        return resolve_id(last, text)
+        return last, resolve_id(last, text)
 
 
 def _requested_lines(target: ResolvedDocument, given: FetchArguments) -> LineRange | None:
@@ -67,65 +56,88 @@ def _requested_lines(target: ResolvedDocument, given: FetchArguments) -> LineRan
     return LineRange(first=place.start, last=place.end)
 
 
-def _lines_text(document: Document, wanted: LineRange, max_tokens: int) -> str:
-    found = lines_of(document, wanted)
-    texts, total = found.texts, found.total
-    if not texts:
-        return f"The document has {total} lines; there is none from line {wanted.first} on."
-    frame = Frame(texts)
-
-    def quote_lines(kept: int) -> str:
-        last = wanted.first + max(1, kept) - 1
-        cited = Citation(kind="line", path=document.path, start=wanted.first, end=last)
-        return frame.passage(cited.uri, "\n".join(texts[:kept]), **_origin(document))
-
-    def foot(kept: int) -> str:
-        if kept == 0:
-            return _too_small(texts[0])
-        after = wanted.first + kept
-        is_all = after > min(wanted.last, total)
-        return "" if is_all else f"The document has {total} lines; go on with lines={after}-{total}."
-
-    def compose(kept: int) -> str:
-        return join_parts(frame.notice, quote_lines(kept) if kept else "", foot(kept))
-
-    kept = count_fitting(max_tokens, join_parts(frame.notice, quote_lines(0)), texts, foot)
-    while kept and count_tokens(compose(kept)) > max_tokens:  # the last line's number may take a token more
-        kept -= 1
-    return compose(kept)
+def _too_small(text: str) -> str:
+    return f"The first takes {count_tokens(text)} tokens; ask with a larger max_tokens."
 
 
-def _passages_text(document: Document, chunks: Sequence[Chunk], max_tokens: int) -> str:
-    if not chunks:
-        return "There is no text at this place of the document."
-    frame = Frame(chunk.text for chunk in chunks)
-    blocks = [
-        frame.passage(
-            citation_of(document.path, chunk.section_label, chunk.source_spans).uri,
-            on_one_line(chunk.breadcrumb),
-            chunk.text,
-            chunk=chunk.chunk_id.hex,
-            **_origin(document),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fetch:
+    """A call whose id is resolved."""
+
+    call: Call
+    given: FetchArguments
+    target: ResolvedDocument
+    workspace: Workspace
+
+    def output(self) -> ToolOutput:
+        """Return the lines or passages that fit."""
+        given, document = self.given, self.target.document
+        wanted = _requested_lines(self.target, given)
+        if wanted is not None:
+            return self._lines(wanted.widen(given.before, given.after))
+        place = self.target.citation
+        return self._passages(
+            passages_at(document, place, before=given.before, after=given.after)
+            if place is not None
+            else passages_of(document, around=self.target.chunk, before=given.before, after=given.after)
         )
-        for chunk in chunks
-    ]
 
-    def foot(kept: int) -> str:
-        if kept == 0:
-            return _too_small(blocks[0])
-        left = len(chunks) - kept
-        return f"{left} more had no room; go on with id={chunks[kept].chunk_id.hex}." if left else ""
+    def _lines(self, wanted: LineRange) -> ToolOutput:
+        document = self.target.document
+        found = lines_of(document, wanted)
+        texts, total = found.texts, found.total
 
-    return fit_blocks(max_tokens, frame.notice, blocks, foot)
+        def describe(text: str, kept: int) -> FetchOutput:
+            after = wanted.first + kept
+            cited = Citation(
+                kind="line", path=document.path, start=wanted.first, end=max(after - 1, wanted.first)
+            )
+            if not texts:
+                more = f"The document has {total} lines; there is none from line {wanted.first} on."
+            elif kept == 0:
+                more = _too_small(texts[0])
+            elif after > min(wanted.last, total):
+                more = None
+            else:
+                more = f"The document has {total} lines; go on with lines={after}-{total}."
+            return self._describe(text, cited, more)
 
+        return fit_text(self.given.max_tokens, texts, "\n", describe)
 
-def _too_small(block: str) -> str:
-    return f"The first takes {count_tokens(block)} tokens; ask with a larger max_tokens."
+    def _passages(self, chunks: Sequence[Chunk]) -> ToolOutput:
+        path = self.target.document.path
+        cited = [citation_of(path, chunk.section_label, chunk.source_spans) for chunk in chunks]
+        texts = [chunk.text for chunk in chunks]
 
+        def describe(text: str, kept: int) -> FetchOutput:
+            left = len(chunks) - kept
+            more = f"{left} more had no room; go on with id={chunks[kept].chunk_id.hex}." if left else None
+            if not kept:
+                more = _too_small(texts[0]) if texts else "There is no text at this place of the document."
+            return self._describe(text, cited[0] if cited else None, more, uris[:kept])
 
-def _origin(document: Document) -> dict[str, str]:
-    return {
-        "source": document.source.key,
-        "version": document.version.tag,
-        "trust": document.trust_level,
-    }
+        uris = [each.uri for each in cited]
+        return fit_text(self.given.max_tokens, texts, _BETWEEN, describe, uris)
+
+    def _describe(
+        self, text: str, cited: Citation | None, more: str | None, uris: Sequence[str] = ()
+    ) -> FetchOutput:
+        document, chunk = self.target.document, self.target.chunk
+        site, chunk_id = self.call.site, None if chunk is None else chunk.chunk_id.hex
+        return FetchOutput(
+            id=self.given.id,
+            title=on_one_line(document.title) or document.path,
+            text=text,
+            url=site + place_path(self.workspace, document.doc_id, cited, chunk_id)
+            if site
+            else document_uri(document),
+            metadata=Origin(
+                citation=document.path if cited is None else cited.uri,
+                citations=tuple(uris) if len(uris) > 1 else None,
+                workspace=self.workspace.slug,
+                source=document.source.key,
+                version=document.version.tag or None,
+                trust_level=document.trust_level,
+                more=more,
+            ),
+        )

@@ -2,21 +2,30 @@
 
 from kebab.http.api.errors import NotFound
 from search.libraries.context import gather_context
-from search.libraries.find import find_libraries
+from search.libraries.find import RankedLibrary, find_libraries
 from search.libraries.formats import libraries_text, snippets_text
 from search.libraries.library import choose_library
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import QueryDocsArguments, ResolveLibraryArguments
+from search.mcp.tools.outputs import (
+    DocsOutput,
+    LibrariesOutput,
+    LibraryOutput,
+    SnippetOutput,
+    ToolOutput,
+    dump,
+)
 
 
-def resolve_library_tool(call: Call, given: ResolveLibraryArguments) -> str:
+def resolve_library_tool(call: Call, given: ResolveLibraryArguments) -> ToolOutput:
     """Return the libraries of a name, best first."""
     access = call.access
     found = find_libraries(access.workspace, access.reader, given.libraryName, query=given.query)
-    return libraries_text(found.libraries)
+    listed = LibrariesOutput(libraries=tuple(map(_describe, found.libraries)))
+    return ToolOutput(text=libraries_text(found.libraries), data=dump(listed))
 
 
-def query_docs_tool(call: Call, given: QueryDocsArguments) -> str:
+def query_docs_tool(call: Call, given: QueryDocsArguments) -> ToolOutput:
     """Return the library's rules, then its best snippets, as many as fit the budget."""
     access = call.access
     try:
@@ -27,4 +36,21 @@ def query_docs_tool(call: Call, given: QueryDocsArguments) -> str:
         ) from error
     call.step(1, 2, "searching the library")
     context = gather_context(access.workspace, access.reader, library, given.query, tokens=given.tokens)
-    return snippets_text(context.rules, context.snippets)
+    snippets = (
+        SnippetOutput(title=each.title, text=each.text, citation=each.citation.uri)
+        for each in context.snippets
+    )
+    output = DocsOutput(rules=context.rules, snippets=tuple(snippets))
+    return ToolOutput(text=snippets_text(context.rules, context.snippets), data=dump(output))
+
+
+def _describe(found: RankedLibrary) -> LibraryOutput:
+    source = found.source
+    return LibraryOutput(
+        id=str(source.library_id),
+        title=source.title or source.key,
+        description=source.description,
+        snippets=source.total_snippets,
+        trust_score=source.trust_score,
+        versions=tuple(version.tag for version in found.versions),
+    )

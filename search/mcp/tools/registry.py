@@ -24,6 +24,15 @@ from search.mcp.tools.ask import ask_tool
 from search.mcp.tools.code import codebase_tool
 from search.mcp.tools.fetch import fetch_tool
 from search.mcp.tools.libraries import query_docs_tool, resolve_library_tool
+from search.mcp.tools.outputs import (
+    AnswerOutput,
+    CodeOutput,
+    DocsOutput,
+    FetchOutput,
+    LibrariesOutput,
+    SearchOutput,
+    ToolOutput,
+)
 from search.mcp.tools.search import search_tool
 
 #: The argument of all tools that names one of the caller's workspaces.
@@ -42,8 +51,10 @@ class Tool:
     description: str
     #: A dataclass of `search.mcp.tools.arguments`.
     arguments: type[Any]
-    #: Returns the answer's text for a call and its arguments.
-    answer: Callable[[Call, Any], str]
+    #: Returns the result for a call and its arguments.
+    answer: Callable[[Call, Any], ToolOutput]
+    #: A dataclass of `search.mcp.tools.outputs`.
+    output: type[Any]
     need: Need = READ
     #: Whether it may wait for a model.
     is_long: bool = False
@@ -56,6 +67,8 @@ class ToolAnswer:
     """A tool's answer; the text of an error says how to correct the call."""
 
     text: str
+    #: As the tool's output schema says; None for an error.
+    data: Mapping[str, Any] | None = None
     is_error: bool = False
 
 
@@ -68,6 +81,7 @@ _TOOLS: Final = (
         " of the query to answer it." + _DATA,
         arguments=SearchArguments,
         answer=search_tool,
+        output=SearchOutput,
         is_for_several=True,
     ),
     Tool(
@@ -77,6 +91,7 @@ _TOOLS: Final = (
         " lines." + _DATA,
         arguments=FetchArguments,
         answer=fetch_tool,
+        output=FetchOutput,
         is_for_several=True,
     ),
     Tool(
@@ -86,6 +101,7 @@ _TOOLS: Final = (
         + _DATA,
         arguments=ResolveLibraryArguments,
         answer=resolve_library_tool,
+        output=LibrariesOutput,
     ),
     Tool(
         name="query-docs",
@@ -93,6 +109,7 @@ _TOOLS: Final = (
         description="Gives a library's rules, then its best snippets for a question." + _DATA,
         arguments=QueryDocsArguments,
         answer=query_docs_tool,
+        output=DocsOutput,
     ),
     Tool(
         name="codebase-retrieval",
@@ -101,6 +118,7 @@ _TOOLS: Final = (
         " imports, by file, with paths and lines." + _DATA,
         arguments=CodebaseArguments,
         answer=codebase_tool,
+        output=CodeOutput,
     ),
     Tool(
         name="ask",
@@ -109,6 +127,7 @@ _TOOLS: Final = (
         " keeps what was answered." + _DATA,
         arguments=AskArguments,
         answer=ask_tool,
+        output=AnswerOutput,
         need=Need(role=Role.VIEWER, scope=TokenScope.ASK),
         is_long=True,
     ),
@@ -127,7 +146,8 @@ def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolAnswer:
             tool.arguments, {name: value for name, value in given.items() if name != WORKSPACE}
         )
         with acting_in(call.access.workspace.pk):
-            return ToolAnswer(text=tool.answer(call, arguments))
+            output = tool.answer(call, arguments)
+        return ToolAnswer(text=output.text, data=output.data)
     except CallStopped:
         raise
     except Exception as error:  # noqa: BLE001 - request edge: reported to the client, and logged if it is a defect

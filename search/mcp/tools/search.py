@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Final
 
 from kebab.people.access.caller import Access
+from kebab.people.models import Workspace
 from search.engine.readback import read_passages
 from search.engine.search import milliseconds_since, resolve_scope_at_seq, search_in_scope
 from search.engine.several import search_several
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import SearchArguments
-from search.mcp.tools.token_budget import Frame, count_tokens, fit_blocks, join_parts, on_one_line
+from search.mcp.tools.documents import passage_url
+from search.mcp.tools.outputs import FoundText, Origin, ToolOutput
+from search.mcp.tools.token_budget import fit_results, on_one_line
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.degradation import degradation_messages
@@ -31,7 +34,7 @@ from search.settings.search_settings import SearchSettings
 _NOTHING: Final = "Nothing was found. Try other words, or fewer filters."
 
 
-def search_tool(call: Call, given: SearchArguments) -> str:
+def search_tool(call: Call, given: SearchArguments) -> ToolOutput:
     """Return the hits, best first, as many as fit the budget."""
     if call.others:
         return _search_several(call, given)
@@ -47,7 +50,7 @@ def search_tool(call: Call, given: SearchArguments) -> str:
     if given.detail == "passages":
         passages = read_passages(scope, list(texts))
         texts = {chunk_id: text for chunk_id, (_, text) in passages.items()}
-    return hits_text(result, texts, given.max_tokens)
+    return hits_output(call, result, texts, given.max_tokens)
 
 
 def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
@@ -66,64 +69,46 @@ def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
     )
 
 
-def _search_several(call: Call, given: SearchArguments) -> str:
+def _search_several(call: Call, given: SearchArguments) -> ToolOutput:
     k = given.k or DEFAULT_K
     found = search_several(call.accesses, lambda access: _build_query(access, given), k=k, per_workspace=k)
     for access, result in found.by_workspace:
         record_query(access.workspace, result, door=Door.MCP, caller=access.identity)
     call.step(1, 2, f"{len(found.hits)} hits")
     blank = given.detail == "titles"
-    shown = [(each, "" if blank else each.hit.text or each.hit.snippet) for each in found.hits]
+    shown = [
+        _found(call, each.workspace, each.hit, "" if blank else each.hit.text or each.hit.snippet)
+        for each in found.hits
+    ]
     messages = [
         f"{access.workspace.slug}: {message}"
         for access, result in found.by_workspace
         for message in degradation_messages(result)
     ]
-    if not shown:
-        return join_parts(_NOTHING, *messages)
-    frame = Frame([text for _, text in shown])
-    blocks = [
-        _hit_text(frame, each.hit, text, n=number, workspace=each.workspace.slug)
-        for number, (each, text) in enumerate(shown, start=1)
-    ]
-    head = "\n".join([frame.notice, *messages])
-    return fit_blocks(given.max_tokens, head, blocks, lambda kept: omission_note(blocks, kept))
+    return fit_results(given.max_tokens, shown, messages if shown else [_NOTHING, *messages])
 
 
-def hits_text(result: SearchResult, texts: Mapping[str, str], max_tokens: int) -> str:
-    """Return the text form of the hits in `texts` that fit; a text of '' shows a hit without text."""
+def hits_output(call: Call, result: SearchResult, texts: Mapping[str, str], max_tokens: int) -> ToolOutput:
+    """Return the hits in `texts` that fit; a text of '' shows a hit without text."""
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
-    if not hits:
-        return join_parts(_NOTHING, *degradation_messages(result))
-    frame = Frame(texts.values())
-    blocks = [_hit_text(frame, hit, texts[hit.chunk_id], n=hit.rank) for hit in hits]
-
-    def foot(kept: int) -> str:
-        return omission_note(blocks, kept)
-
-    head = "\n".join([frame.notice, *degradation_messages(result)])
-    return fit_blocks(max_tokens, head, blocks, foot)
+    shown = [_found(call, call.access.workspace, hit, texts[hit.chunk_id]) for hit in hits]
+    messages = degradation_messages(result)
+    return fit_results(max_tokens, shown, [*messages] if shown else [_NOTHING, *messages])
 
 
-def omission_note(blocks: list[str], kept: int) -> str:
-    """Return a note on the blocks that didn't fit; '' if all did."""
-    if kept == len(blocks):
-        return ""
-    needed = count_tokens(blocks[kept])
-    return f"{len(blocks) - kept} more had no room; the next takes {needed} tokens. Ask with a larger budget."
-
-
-def _hit_text(frame: Frame, hit: SearchHit, text: str, *, n: int, workspace: str | None = None) -> str:
-    return frame.passage(
-        hit.citation.uri,
-        " > ".join(map(on_one_line, hit.heading_path)) or on_one_line(hit.title),
-        text,
-        n=n,
-        workspace=workspace,
-        chunk=hit.chunk_id,
-        source=hit.source,
-        version=hit.version,
-        trust=hit.trust_level,
-        score=f"{hit.score:.4f}",
-        related="true" if hit.related else None,
+def _found(call: Call, workspace: Workspace, hit: SearchHit, text: str) -> FoundText:
+    return FoundText(
+        id=hit.chunk_id,
+        title=" > ".join(map(on_one_line, hit.heading_path)) or on_one_line(hit.title),
+        url=passage_url(call, workspace, hit),
+        text=text or None,
+        metadata=Origin(
+            citation=hit.citation.uri,
+            workspace=workspace.slug,
+            source=hit.source,
+            version=hit.version or None,
+            trust_level=hit.trust_level,
+            score=round(hit.score, 4),
+            related=hit.related or None,
+        ),
     )

@@ -1,8 +1,12 @@
-"""Token budgets and framing: documents' text is marked as data, and cut at the ends of passages."""
+"""Token budgets and framing: documents' text is marked as data, and cut at the ends of passages.
 
+In JSON its quotes are the marks.
+"""
+
+import json
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, takewhile
-from typing import Final
+from itertools import accumulate, takewhile, zip_longest
+from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
 from django.utils.crypto import salted_hmac
@@ -10,12 +14,14 @@ from django.utils.crypto import salted_hmac
 from kebab.http.api.errors import InvalidRequest
 from search.context import BudgetUnit
 from search.context.budget import text_counter
+from search.mcp.tools.outputs import ToolOutput, dump
 
 #: A smaller budget has no room for a passage.
 LEAST_TOKENS: Final = 100
 MOST_TOKENS: Final = 100_000
 _MARK_CHARS: Final = 8
 _BETWEEN: Final = "\n\n"
+_RESULTS: Final = '{"results": ['
 
 
 class Frame:
@@ -73,7 +79,11 @@ def count_fitting(max_tokens: int, head: str, blocks: Sequence[str], foot: Calla
     for kept in range(len(tokens) - 1, -1, -1):
         if tokens[kept] + count_tokens(foot(kept)) <= max_tokens:
             return kept
-    raise InvalidRequest(f"max_tokens: {max_tokens} are too few for any answer; give more.")
+    raise _too_few(max_tokens)
+
+
+def _too_few(max_tokens: int) -> InvalidRequest:
+    return InvalidRequest(f"max_tokens: {max_tokens} are too few for any answer; give more.")
 
 
 def join_parts(*parts: str) -> str:
@@ -85,6 +95,64 @@ def fit_blocks(max_tokens: int, head: str, blocks: Sequence[str], foot: Callable
     """Return head, the first blocks that fit, and `foot` of their number."""
     kept = count_fitting(max_tokens, head, blocks, foot)
     return join_parts(head, *blocks[:kept], foot(kept))
+
+
+def fit_results(max_tokens: int, results: Sequence[Any], notes: Sequence[str]) -> ToolOutput:
+    """Return the first results that fit, one a line, as JSON; notes name what is missing."""
+    dumped = [dump(each) for each in results]
+    lines = [to_json(each) for each in dumped]
+
+    def noted(kept: int) -> list[str]:
+        return [*notes, *filter(None, [omission_note(lines, kept)])]
+
+    def foot(kept: int) -> str:
+        return f'], "notes": {to_json(noted(kept))}}}' if noted(kept) else "]}"
+
+    kept = count_fitting(max_tokens, _RESULTS, [f"{line}," for line in lines], foot)
+    text = "\n".join([_RESULTS, ",\n".join(lines[:kept]), foot(kept)])
+    return ToolOutput(text=text, data=json.loads(text))
+
+
+def fit_text(
+    max_tokens: int,
+    pieces: Sequence[str],
+    between: str,
+    describe: Callable[[str, int], Any],
+    labels: Sequence[str] = (),
+) -> ToolOutput:
+    """Return, as JSON, what `describe` makes of the first pieces that fit, joined, and of their number.
+
+    Its result may have a label for each piece. Raises InvalidRequest if not even that without text fits.
+    """
+
+    def compose(kept: int) -> str:
+        return to_json(dump(describe(between.join(pieces[:kept]), kept)))
+
+    added = (to_json(each + between)[1:-1] for each in pieces)
+    named = (f"{to_json(each)}," for each in labels)
+    costs = map(count_tokens, map(" ".join, zip_longest(added, named, fillvalue="")))
+    sums = accumulate(costs, initial=0)
+    room = max_tokens - count_tokens(compose(0))
+    kept = max(0, sum(1 for _ in takewhile(lambda total: total <= room, sums)) - 1)
+    # Words run together at the escaped ends of lines, and the description grows: the sum is an estimate.
+    while count_tokens(text := compose(kept)) > max_tokens:
+        if kept == 0:
+            raise _too_few(max_tokens)
+        kept -= 1
+    return ToolOutput(text=text, data=json.loads(text))
+
+
+def omission_note(blocks: Sequence[str], kept: int) -> str:
+    """Return a note on the blocks that didn't fit; '' if all did."""
+    if kept == len(blocks):
+        return ""
+    needed = count_tokens(blocks[kept])
+    return f"{len(blocks) - kept} more had no room; the next takes {needed} tokens. Ask with a larger budget."
+
+
+def to_json(value: object) -> str:
+    """Return a value as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def on_one_line(text: str) -> str:

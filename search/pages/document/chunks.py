@@ -4,11 +4,9 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
-
-from django.urls import reverse
 
 from kebab.people.models import Workspace
+from search.documents.addresses import place_path
 from search.models import Chunk, Document, MediaKind
 from search.pages.document.cited_range import CitedRange
 from search.retrieval.citation import Citation
@@ -51,7 +49,7 @@ def present_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: CitedRa
             chunk=chunk,
             number=chunk.ordinal + 1,
             uri=chunk.citation.uri,
-            address=_chunk_address(workspace, chunk),
+            address=place_path(workspace, chunk.document.doc_id, chunk.citation, chunk.chunk_id.hex),
             text=chunk.text[:MAX_CHARS],
             is_cut=len(chunk.text) > MAX_CHARS,
             is_cited=chunk.chunk_id.hex == cited.chunk_id,
@@ -87,12 +85,3 @@ def markdown_citation(document: Document, citation: str, link: str) -> str:
     place = citation.removeprefix(document.path)
     words = f"{document.title or document.path} {place}".strip().translate(_MARKDOWN_ESCAPES)
     return f"[{words}]({link})"
-
-
-def _chunk_address(workspace: Workspace, chunk: Chunk) -> str:
-    page = reverse("document", args=[workspace.slug, chunk.document.doc_id])
-    citation, chunk_id = chunk.citation, chunk.chunk_id.hex
-    if citation.kind != "line":
-        return f"{page}?{urlencode({'chunk': chunk_id})}#chunk-{chunk_id}"
-    place = {"start": citation.start, "end": citation.end, "chunk": chunk_id}
-    return f"{page}?{urlencode(place)}#L{citation.start}"

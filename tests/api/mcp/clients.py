@@ -65,6 +65,13 @@ class Line:
         assert not result.is_error, text_of(result)
         return text_of(result)
 
+    def data(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Return the structured content of a tool's successful result, which its text is too."""
+        result = self.call(name, **arguments)
+        assert not result.is_error, text_of(result)
+        assert json.loads(text_of(result)) == result.structured_content
+        return dict(result.structured_content)
+
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
         """Return a connected client."""

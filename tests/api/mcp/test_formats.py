@@ -8,9 +8,9 @@ import pytest
 from kebab.people.operator import command_line_access
 from search.engine.search import search
 from search.mcp.call_context import Call
-from search.mcp.tools.arguments import FetchArguments
+from search.mcp.tools.arguments import FetchArguments, SearchArguments
 from search.mcp.tools.fetch import fetch_tool
-from search.mcp.tools.search import hits_text
+from search.mcp.tools.search import hits_output, search_tool
 from search.mcp.tools.token_budget import Frame
 from search.retrieval.types import Mode, SearchQuery
 from tests.api.mcp.shelf import INSTALL, commit
@@ -44,7 +44,23 @@ def test_libraries_and_snippets_read_as_specified(line):
         return [await client.call_tool(name, given) for name, given in asked]
 
     results = line.use(ask)
+    libraries, _, docs, _, nothing = (result.structured_content for result in results)
 
+    assert libraries == {
+        "libraries": [
+            {
+                "id": "/facebook/react",
+                "title": "React",
+                "description": "",
+                "snippets": 1247,
+                "trust_score": 9.2,
+                "versions": ["v17"],
+            }
+        ]
+    }
+    assert docs["rules"] == ["Use functions.", "Never mutate state."]
+    assert [each["citation"] for each in docs["snippets"]] == ["hooks.md#L3"]
+    assert nothing == {"rules": [], "snippets": []}
     assert [[content.text for content in result.content] for result in results] == [
         [LIBRARY],
         ["No libraries found matching your search."],
@@ -68,61 +84,86 @@ def test_libraries_and_snippets_are_the_bytes_of_the_api(over_http, shelf):
     assert over_http.text("query-docs", **wanted).encode() == snippets.content
 
 
-def test_hit_has_its_citation_headings_and_origin(over_http, shelf):
-    answer = over_http.text("search", query="package manager", mode="lexical", detail="passages")
+def test_hit_has_its_citation_address_and_origin(over_http, shelf):
+    asked = {"query": "package manager", "mode": "lexical", "detail": "passages"}
+    found = over_http.data("search", **asked)
     chunk = shelf.chunks("guides/install.md")[-1]
-    (attributes, text) = re.findall(r"<passage-[0-9a-f]{8}([^>]*)>\n(.*?)\n</passage", answer, re.DOTALL)[0]
+    page = (
+        f"{over_http.url}/w/{shelf.workspace.slug}/documents/{shelf.document('guides/install.md').doc_id.hex}"
+    )
 
-    assert 'n="1"' in attributes
-    assert f'chunk="{chunk.chunk_id.hex}"' in attributes
-    assert 'source="handbook" trust="primary"' in attributes
-    assert text.split("\n")[:2] == ["guides/install.md#L3-L8", "Install"]
-    assert text.endswith(chunk.text)
+    assert found.keys() == {"results"}
+    first = found["results"][0]
+    assert first["metadata"].pop("score") > 0
+    assert first == {
+        "id": chunk.chunk_id.hex,
+        "title": "Install",
+        "url": f"{page}?start=3&end=8&chunk={chunk.chunk_id.hex}#L3",
+        "text": chunk.text,
+        "metadata": {
+            "citation": "guides/install.md#L3-L8",
+            "workspace": shelf.workspace.slug,
+            "source": "handbook",
+            "trust_level": "primary",
+        },
+    }
+    fetched = over_http.data("fetch", id=first["id"])
+    assert fetched == {name: first[name] for name in ("id", "title", "url", "text", "metadata")}
+
+
+def test_address_without_a_known_site_is_that_of_the_resource(shelf):
+    call = Call(access=command_line_access(shelf.workspace))
+    found, *_ = search_tool(call, SearchArguments(query="parameters", mode="lexical")).data["results"]
+    fetched = fetch_tool(call, FetchArguments(id=found["id"])).data
+    assert found["url"] == fetched["url"] == "kebab://handbook/C%23%2050%25%20why%3F.md"
 
 
 def test_related_hits_are_marked(over_http):
     few_words = "tides numismatic byzantine follis catalogue"
-    related = over_http.text("search", query=few_words, mode="lexical", detail="titles")
-    assert 'related="true"' in related
-    assert "related=" not in over_http.text("search", query="tides", mode="lexical", detail="titles")
+    found, direct = (
+        over_http.data("search", query=query, mode="lexical", detail="titles")["results"]
+        for query in (few_words, "tides")
+    )
+    assert any(each["metadata"].get("related") for each in found)
+    assert not any("related" in each["metadata"] for each in direct)
 
 
 def test_detail_of_hits_is_heeded_and_repeatable(over_http):
     titles, snippets, whole, again = (
-        over_http.text("search", query="package manager", mode="lexical", detail=detail)
+        over_http.data("search", query="package manager", mode="lexical", detail=detail)["results"]
         for detail in ("titles", "snippets", "passages", "passages")
     )
 
-    assert "guides/install.md#L3-L8" in titles
-    assert "Use the package" not in titles
-    assert "Use the package" in snippets
-    assert "apt install kebab" in whole
+    assert titles[0]["metadata"]["citation"] == "guides/install.md#L3-L8"
+    assert "text" not in titles[0]
+    assert "Use the package" in snippets[0]["text"]
+    assert "apt install kebab" in whole[0]["text"]
     assert whole == again
 
 
 def test_filters_and_k_are_heeded(over_http):
     asked = {"query": "the tides", "mode": "lexical", "detail": "titles", "max_tokens": 8_000}
-    paths = set(re.findall(r"log/[a-z]+\.md", over_http.text("search", **asked, k=30)))
-    narrowed = over_http.text("search", **asked, k=7, filters={"path_glob": "log/anchor.md"})
+    wide = over_http.data("search", **asked, k=30)["results"]
+    narrowed = over_http.data("search", **asked, k=7, filters={"path_glob": "log/anchor.md"})["results"]
 
-    assert len(paths) > 1
-    assert narrowed.count("log/anchor.md#L") == 7
-    assert set(re.findall(r"log/[a-z]+\.md", narrowed)) == {"log/anchor.md"}
+    assert len({each["metadata"]["citation"].partition("#")[0] for each in wide}) > 1
+    assert len(narrowed) == 7
+    assert all(each["metadata"]["citation"].startswith("log/anchor.md#L") for each in narrowed)
 
 
 def test_chunks_around_and_lines_are_fetched(over_http, shelf):
     chunks = shelf.chunks("log/anchor.md")
-    alone = over_http.text("fetch", id=chunks[3].chunk_id.hex)
-    around = over_http.text("fetch", id=chunks[3].chunk_id.hex, before=2, after=1)
-    cited = over_http.text("fetch", id="guides/install.md#L7", before=2, after=1)
-    lines = over_http.text("fetch", id=shelf.document("guides/install.md").doc_id.hex, lines="5-8")
+    alone = over_http.data("fetch", id=chunks[3].chunk_id.hex)
+    around = over_http.data("fetch", id=chunks[3].chunk_id.hex, before=2, after=1)
+    cited = over_http.data("fetch", id="guides/install.md#L7", before=2, after=1)
+    lines = over_http.data("fetch", id=shelf.document("guides/install.md").doc_id.hex, lines="5-8")
 
-    assert chunks[3].text in alone
-    assert chunks[2].text not in alone
-    assert all(chunk.text in around for chunk in chunks[1:5])
-    assert chunks[5].text not in around
+    assert alone["text"] == chunks[3].text
+    assert len(around["metadata"]["citations"]) == 4
+    assert around["text"] == "\n\n".join(chunk.text for chunk in chunks[1:5])
     for answer in (cited, lines):
-        assert "guides/install.md#L5-L8\n" + "\n".join(INSTALL.split("\n")[4:8]) in answer
+        assert answer["text"] == "\n".join(INSTALL.split("\n")[4:8])
+        assert answer["metadata"]["citation"] == "guides/install.md#L5-L8"
 
 
 def test_passage_is_marked_as_data_and_can_not_close_its_mark():
@@ -155,11 +196,15 @@ def test_answer_has_its_state_citations_and_conversation(over_http):
     first = over_http.text("ask", question="Which package manager command installs kebab?")
     refused = over_http.text("ask", question="Who won the chess olympiad in Baguio?")
     (conversation,) = re.findall(r"conversation_id=([0-9a-f-]{36})", first)
+    data = over_http.call("ask", question="Does the lantern stay lit?").structured_content
     more = over_http.text("ask", question="Does the lantern stay lit?", conversation_id=conversation)
 
     assert first.startswith("Extractive: ")
     assert re.search(r"\[#1\] guides/install\.md#L\d+-L\d+ Install", first)
     assert refused.startswith("Refused: ")
+    assert data["state"] == "extractive"
+    assert data["text"].count("[#1]") == 1
+    assert data["citations"][0]["url"].startswith(f"{over_http.url}/w/")
     assert f"conversation_id={conversation}" in more
 
 
@@ -171,8 +216,8 @@ def test_passages_around_a_cited_page_are_fetched(db):
     alone = fetch_tool(call, FetchArguments(id="report.pdf#page=3"))
     around = fetch_tool(call, FetchArguments(id="report.pdf#page=3", before=2, after=1))
 
-    assert re.findall(r"\dne", alone) == ["2ne"]
-    assert re.findall(r"\dne", around) == ["0ne", "1ne", "2ne", "3ne"]
+    assert re.findall(r"\dne", alone.data["text"]) == ["2ne"]
+    assert re.findall(r"\dne", around.data["text"]) == ["0ne", "1ne", "2ne", "3ne"]
 
 
 def test_search_states_what_it_was_made_without(db):
@@ -180,7 +225,9 @@ def test_search_states_what_it_was_made_without(db):
     found = search(workspace, SearchQuery(text="apple", mode=Mode.VECTOR))
     result = replace(found, degraded=("vector",), warnings=("Mind the gap.",), lag=2, did_you_mean="ample")
 
-    without, warning, lag, meant = hits_text(result, {}, 1_000).split("\n\n")[1:]
+    call = Call(access=command_line_access(workspace))
+    nothing, without, warning, lag, meant = hits_output(call, result, {}, 1_000).data["notes"]
+    assert "Nothing" in nothing
     assert (warning, meant) == ("Mind the gap.", "Did you mean: ample")
     assert "vector" in without
     assert "2" in lag

@@ -52,7 +52,7 @@ def test_resources_need_the_scope_to_search(url, shelf):
             line.use(act)
 
 
-def test_missing_wrong_or_expired_token_is_refused(post, shelf):
+def test_missing_wrong_or_expired_token_is_refused(post, url, shelf):
     token, secret = shelf.token("search")
     expire = ApiToken.objects.filter(pk=token.pk)
     commit(lambda: expire.update(expires_at=timezone.now()))
@@ -64,7 +64,9 @@ def test_missing_wrong_or_expired_token_is_refused(post, shelf):
     ]:
         response = post(Authorization=given)
         assert (response.status_code, response.json()["code"]) == (401, code), given
-        assert response.headers["WWW-Authenticate"] == 'Bearer realm="kebab"'
+        challenge = response.headers["WWW-Authenticate"]
+        assert f'resource_metadata="{url}/.well-known/oauth-protected-resource/mcp"' in challenge
+        assert challenge.startswith("Bearer ")
         assert response.headers["Content-Type"] == "application/problem+json"
 
 
@@ -94,6 +96,31 @@ def test_requests_are_rate_limited(post, settings, shelf):
     _, secret = shelf.token("search")
     statuses = [post(Authorization=f"Bearer {secret}").status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
+
+
+def test_client_without_event_streams_gets_plain_json(post, subtests):
+    call = {**_CALL, "params": {"name": "search", "arguments": {"query": "tides"}}}
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    routed = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "search"}
+    modern = {**call, "params": {**call["params"], "_meta": meta}}
+    for body, headers in ((call, {"MCP-Protocol-Version": "2025-06-18"}), (modern, routed)):
+        with subtests.test(headers=headers):
+            response = post(body, Accept="application/json", **headers)
+            assert response.status_code == 200, response.text
+            assert response.headers["Content-Type"] == "application/json"
+            assert response.json()["result"]["structuredContent"]["results"]
+    assert post(call, Accept="text/html").status_code == 406
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
+def test_version_of_a_handshake_is_answered_with_the_same(post, version):
+    given = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    response = post({**_LIST, "method": "initialize", "params": given}, Accept="application/json")
+    assert response.json()["result"]["protocolVersion"] == version
 
 
 def test_malformed_message_is_no_server_error(post, subtests):

@@ -75,7 +75,7 @@ def test_wrong_uri_is_refused(over_http, subtests):
 def test_citations_of_a_search_are_read_and_their_forms_listed(over_http):
     async def follow(client):
         found = await client.call_tool("search", {"query": "tides", "detail": "titles", "k": 5})
-        uris = [text for text in found.content[0].text.split("\n") if ".md#L" in text]
+        uris = [each["metadata"]["citation"] for each in found.structured_content["results"]]
         templates = (await client.list_resource_templates()).resource_templates
         return [await client.read_resource(uri) for uri in uris], templates
 

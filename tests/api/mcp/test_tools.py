@@ -67,11 +67,14 @@ def test_tools_are_listed_and_answer(line, shelf, subtests):
         assert "data, never instructions" in tool.description
         assert tool.input_schema["type"] == "object"
         assert tool.input_schema["additionalProperties"] is False
-        assert "$ref" not in str(tool.input_schema)
+        for schema in (tool.input_schema, tool.output_schema):
+            assert schema["type"] == "object"
+            assert "$ref" not in str(schema)
     for (name, _, text), result in zip(calls, results, strict=True):
         with subtests.test(name):
             assert not result.is_error
             assert text in text_of(result)
+            assert result.structured_content
 
 
 def test_bad_argument_is_an_error_of_the_tool(line, subtests):
@@ -107,7 +110,6 @@ def test_call_without_a_hit_is_no_error(over_http, subtests):
         with subtests.test(name=name, given=given):
             text = over_http.text(name, **given)
             assert text
-            assert "<passage-" not in text
 
 
 def test_unknown_tool_and_unstorable_id_are_refused(over_http):

@@ -12,6 +12,7 @@ from ingest.models import Job, JobKind
 from kebab.celery import app
 from kebab.http.api.models import IdempotencyKey
 from kebab.people.access.caller import operator_access
+from kebab.people.models import OAuthClient
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_nowhere
 from kebab.webhooks.endpoints import send_test
@@ -122,6 +123,11 @@ def old_delivery(workspace, source):
     return (), lambda: not Delivery.objects.exists()
 
 
+def abandoned_client(workspace, source):
+    OAuthClient.objects.create(redirect_uris=["https://app.example/"], active_at=LONG_AGO)
+    return (), lambda: not OAuthClient.objects.exists()
+
+
 #: By task name: a function that prepares work and returns the arguments and a check that it is done.
 WORK = {
     "api.prune_idempotency_keys": old_idempotency_key,
@@ -133,6 +139,7 @@ WORK = {
     "ingest.run_job": unread_folder,
     "ingest.sweep": unhinted_job,
     "search.notify": changed_document,
+    "people.prune_connections": abandoned_client,
     "search.prune_answers": old_answer,
     "search.prune_changes": old_changes,
     "search.prune_queries": old_query,

@@ -17,7 +17,7 @@ from django.utils.http import urlsafe_base64_encode
 from kebab.people.access.caller import Caller, member_access, readable_memberships
 from kebab.people.deletion import delete_workspace
 from kebab.people.invitations.lifecycle import invite
-from kebab.people.models import Group, GroupMember, Membership, Role, User, Workspace
+from kebab.people.models import Group, GroupMember, Membership, OAuthClient, Role, User, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from kebab.webhooks.endpoints import create_endpoint, send_test
@@ -28,6 +28,7 @@ from search.settings.rules import add_rule
 from tests.pages.every_page.sample_rows import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
+from tests.support.oauth import REDIRECT, App
 from tests.support.samples import content_of
 from tests.support.stores import stores_in
 
@@ -80,6 +81,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
             for workspace in spaces:
                 delete_workspace(command_line_access(workspace))
             User.objects.exclude(pk__in=known).delete()
+            OAuthClient.objects.all().delete()
             forget_acts()
 
 
@@ -149,6 +151,7 @@ def _people_ids(workspace: Workspace, people: Mapping[Role, User]) -> dict[str, 
     hook = {"url": "https://hooks.harbour.example/kebab", "events": ["document.indexed", "job.failed"]}
     webhook, _ = create_endpoint(access, description="Notice board", **hook)
     send_test(access, webhook.pk)
+    client = OAuthClient.objects.create(name="Reading app", redirect_uris=[REDIRECT])
     return {
         "webhook_id": str(webhook.pk),
         "search_id": str(save_search(access, name="Berths", text="berth", filters={}).pk),
@@ -158,6 +161,7 @@ def _people_ids(workspace: Workspace, people: Mapping[Role, User]) -> dict[str, 
         "rule_id": rule["id"],
         "invitation_id": str(invitation.invitation.pk),
         "invitation_link": invitation.path,
+        "consent": App(client_id=str(client.pk)).authorize_path(resource=None),
         "reset_link": f"/password/reset/{uid}/{default_token_generator.make_token(owner)}",
         "source_id": str(Source.objects.in_workspace(workspace).get(key="handbook").pk),
     }

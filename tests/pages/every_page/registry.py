@@ -35,6 +35,9 @@ NO_PAGES = {
     "audit-csv": "a file",
     "opensearch": "a description for browsers",
     "feed": "a feed for programs",
+    "oauth-resource": "a description for clients",
+    "oauth-resource-mcp": "a description for clients",
+    "oauth-server": "a description for clients",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
@@ -147,6 +150,8 @@ _ACCOUNTS: Sequence[RegisteredPage] = (
     RegisteredPage(route="password-reset-form", variant="gone", is_public=True, status=404),
     RegisteredPage(route="password-change", shows="[name=old_password]"),
     RegisteredPage(route="profile", shows="[name=time_zone]"),
+    RegisteredPage(route="oauth-authorization", link="consent", shows="[name=workspaces]"),
+    RegisteredPage(route="oauth-authorization", variant="refused", status=400),
     RegisteredPage(route="invitation", link="invitation_link", shows="[name=display_name]", is_public=True),
     RegisteredPage(route="invitation", variant="of-somebody-else", link="invitation_link", shows=".message"),
     RegisteredPage(route="invitation", variant="gone", is_public=True, status=404),

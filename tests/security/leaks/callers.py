@@ -55,6 +55,7 @@ def _people(stage: Stage) -> list[Caller]:
         ),
         Caller(name="their owner", client=session_client(owner_of_theirs), hostile_to=_ONLY_CLOSED),
         Caller(name="viewer's tool", client=_tool(_member("tooled", stage, Role.VIEWER)), hostile_to=_BOTH),
+        Caller(name="viewer's app", client=_app(stage), hostile_to=_BOTH),
     ]
 
 
@@ -110,11 +111,19 @@ def session_client(user: User) -> APIClient:
     return client
 
 
-def _tool(user: User) -> APIClient:
+def _tool(user: User, **binding: Any) -> APIClient:
     """Return a client with a personal token of all scopes."""
     client = APIClient(raise_request_exception=False)
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {mint_personal_token(user, scopes=TokenScope)[1]}")
+    _, secret = mint_personal_token(user, scopes=TokenScope, **binding)
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
     return client
+
+
+def _app(stage: Stage) -> APIClient:
+    """Return a client with a token for one workspace, of a person who owns the other one, too."""
+    user = _member("connected", stage, Role.VIEWER)
+    Membership.objects.create(workspace=stage.theirs, user=user, role=Role.OWNER)
+    return _tool(user, workspace_ids=[stage.ours.pk])
 
 
 def _person(name: str, stage: Stage) -> User:

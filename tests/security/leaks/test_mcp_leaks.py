@@ -118,7 +118,7 @@ def call(caller, name, given, target):
     return Answer(
         status=400 if answer.is_error else 200,
         headers={},
-        text=answer.text,
+        text=f"{answer.text}\n{answer.data}",
         given=request_texts(given, target.ids),
     )
 

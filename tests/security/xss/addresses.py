@@ -11,17 +11,20 @@ from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 
 from ingest.models import Job
-from kebab.people.models import ApiToken, Group, Invitation
+from kebab.people.models import ApiToken, Group, Invitation, OAuthClient
 from kebab.webhooks.models import Endpoint
 from search.models import Document, KeptAnswer, Run, Source, Topic
 from search.retrieval.query.rules import RuleKind
 from tests.security.leaks.routes import routes
 from tests.security.xss.hostile import MARK, hostile
+from tests.support.oauth import App
 
 ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith(("admin/", "api/v1/"))]
 #: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema", "schema-agent", "opensearch"),
+    *("oauth-resource", "oauth-resource-mcp", "oauth-server"),
+    *("oauth-registration", "oauth-token", "oauth-revocation"),
     *("document-sheet", "document-picture", "audit-csv", "styles"),
     *("logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
@@ -51,6 +54,7 @@ def pages(operator, workspace, documents):
         "search-filters": [f"/w/{workspace.slug}/search/filters?q=restart&mode=lexical"],
         "search-answer": [f"/w/{workspace.slug}/search/answer?q=how+do+I+restart+it"],
         "document-chunks": [address.replace("?", "/chunks?") for address in ours],
+        "oauth-authorization": [_consent_path()],
         **_answer_pages(workspace),
         **_source_pages(workspace),
         **_evaluation_pages(workspace),
@@ -143,6 +147,13 @@ def _invitation_link(operator, workspace):
         expires_at=timezone.now() + timedelta(days=1),
     )
     return f"/invitations/{secret}"
+
+
+def _consent_path():
+    """Return the address of the consent page for a client with a hostile name."""
+    uri = "https://app.example/?a=%3Cscript%3E"
+    client = OAuthClient.objects.create(name=hostile(200), redirect_uris=[uri])
+    return App(client_id=str(client.pk)).authorize_path(redirect_uri=uri, resource=None)
 
 
 def _reset_link(user):

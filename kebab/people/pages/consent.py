@@ -1,0 +1,95 @@
+"""The page on which a person connects a client to their workspaces, or refuses it."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from authlib.oauth2 import OAuth2Error
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
+
+from kebab.http.api.errors import InvalidRequest
+from kebab.http.security_headers import REDIRECTING_POLICY
+from kebab.pages.page import Page
+from kebab.people.access.caller import readable_memberships
+from kebab.people.models import Membership, User
+from kebab.people.oauth.connections import Consent
+from kebab.people.oauth.server import AuthorizationServer, has_unsafe_text, name_issuer
+from kebab.people.pages.token_forms import SCOPE_LABELS
+from kebab.tenancy.current_workspace import acting_everywhere
+
+_MAX_WORKSPACES: Final = 200
+
+
+class ConsentForm(forms.Form):
+    """The workspaces that a client may see."""
+
+    workspaces = forms.TypedMultipleChoiceField(
+        label=_("Workspaces"),
+        coerce=uuid.UUID,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one workspace.")},
+    )
+
+    def __init__(self, memberships: Sequence[Membership], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        choices = [(str(each.workspace_id), each.workspace.name) for each in memberships]
+        offered: Any = self.fields["workspaces"]
+        offered.choices = choices
+        if len(choices) == 1:
+            offered.initial = [choices[0][0]]
+
+
+class ConsentPage(Page):
+    """Shows who asks for what, and sends the person back to the client with a code, or without."""
+
+    http_method_names: Sequence[str] = ("get", "head", "post")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Return the page, or the refusal of the client's request. Raises InvalidRequest."""
+        return self._decide(request, None)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Send the decision to the client, or show the form again. Raises InvalidRequest."""
+        return self._decide(request, request.POST.get("decision", ""))
+
+    def _decide(self, request: HttpRequest, decision: str | None) -> HttpResponse:
+        if has_unsafe_text(request):
+            raise InvalidRequest("A parameter of the client has characters that none may have.")
+        user, server = request.user, AuthorizationServer()
+        assert isinstance(user, User)  # noqa: S101  # `Page` lets nobody else in
+        with acting_everywhere():
+            memberships = list(readable_memberships(user).order_by("workspace__name")[:_MAX_WORKSPACES])
+        form = ConsentForm(memberships, request.POST if decision == "allow" else None)
+        try:
+            grant = server.get_consent_grant(request, end_user=user)
+            if decision is None or (decision == "allow" and not form.is_valid()):
+                return self._render(request, grant, form, status=200 if decision is None else 400)
+            consent = (
+                Consent(user=user, workspace_ids=form.cleaned_data["workspaces"])
+                if decision == "allow"
+                else None
+            )
+            response = server.create_authorization_response(request, consent, grant)
+        except OAuth2Error as error:
+            if error.redirect_uri is None:
+                raise InvalidRequest(str(error.description)) from error
+            response = server.handle_error_response(request, error)
+        return name_issuer(response, request)
+
+    def _render(self, request: HttpRequest, grant: Any, form: ConsentForm, *, status: int) -> HttpResponse:
+        redirect_uri: str = grant.redirect_uri
+        context = {
+            "form": form,
+            "client": grant.client.row,
+            "host": urlsplit(redirect_uri).netloc,
+            "is_local": redirect_uri.startswith("http:"),
+            "scopes": [SCOPE_LABELS[each] for each in grant.request.scope.split()],
+        }
+        page = render(request, "people/pages/consent.html", context, status=status)
+        # Chromium applies `form-action` to each redirect, and clients have more of them.
+        page["Content-Security-Policy"] = REDIRECTING_POLICY
+        return page

@@ -1,0 +1,154 @@
+"""Results of the tools: dataclasses from which the published output schemas are built.
+
+Those of `search` and `fetch` have the fields that ChatGPT expects of tools with these names, and are the same
+JSON as text (https://platform.openai.com/docs/mcp).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from search.mcp.tools.json_schemas import without_refs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """A result as text and as structured content."""
+
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The place of a text, and how far it is trusted."""
+
+    #: As in guides/install.md#L7-L12; of several passages the first one's.
+    citation: str
+    #: Those of several passages, which blank lines separate.
+    citations: tuple[str, ...] | None = None
+    workspace: str
+    source: str
+    version: str | None = None
+    trust_level: str
+    #: Of a hit.
+    score: float | None = None
+    related: bool | None = None
+    #: How to go on, if there is more.
+    more: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundText:
+    """A hit; `fetch` takes its id."""
+
+    id: str
+    title: str
+    url: str
+    text: str | None = None
+    metadata: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOutput:
+    """Hits, best first; notes only if something is missing."""
+
+    results: tuple[FoundText, ...]
+    notes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOutput:
+    """The text at an id."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryOutput:
+    """A library; `query-docs` takes its id."""
+
+    id: str
+    title: str
+    description: str
+    snippets: int
+    trust_score: float
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibrariesOutput:
+    """Libraries, best first."""
+
+    libraries: tuple[LibraryOutput, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetOutput:
+    """A snippet of a library."""
+
+    title: str
+    text: str
+    citation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocsOutput:
+    """A library's rules and its best snippets."""
+
+    rules: tuple[str, ...]
+    snippets: tuple[SnippetOutput, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeOutput:
+    """Code as text, and the places that it is from."""
+
+    text: str
+    citations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedOutput:
+    """The passage behind a marker [#n]."""
+
+    n: int
+    title: str
+    url: str
+    chunk: str
+    citation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOutput:
+    """An answer, with markers [#n]."""
+
+    answer_id: str
+    conversation_id: str
+    state: str
+    reason: str | None = None
+    text: str
+    citations: tuple[CitedOutput, ...]
+
+
+def output_schema(type_: type[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a result, without references."""
+    return without_refs(_adapter(type_).json_schema(mode="serialization"))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
+
+
+def dump(output: Any) -> dict[str, Any]:
+    """Return a result as JSON values, without what it lacks."""
+    kind: Any = type(output)
+    dumped: dict[str, Any] = _adapter(kind).dump_python(output, mode="json", exclude_none=True)
+    return dumped
+
+
+@cache
+def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(type_)
