@@ -71,7 +71,7 @@ class MailboxReader:
         folder, uid = json.loads(locator)
 
         def read(client: Any) -> Any:
-            client.select_folder(folder, readonly=True)
+            client.examine(folder)
             return client.fetch([uid], [b"BODY.PEEK[]"])
 
         try:
@@ -147,7 +147,16 @@ class MailboxReader:
 
 
 class _Client(IMAPClient):
-    """A client that connects to permitted addresses only."""
+    """A client that connects to permitted addresses only, and opens a folder once for many mails."""
+
+    _examined = ""
+
+    def examine(self, folder: str) -> None:
+        """Open the folder to read, unless it is open."""
+        if folder != self._examined:
+            self._examined = ""
+            self.select_folder(folder, readonly=True)
+            self._examined = folder
 
     def _create_IMAP4(self) -> Any:
         return _Connection(self.host, self.port, is_tls=self.ssl)
@@ -200,11 +209,11 @@ def _list_folders(client: Any) -> list[tuple[str, str]]:
 
 
 def _search(client: Any, folder: str, uids: str) -> list[int]:
-    client.select_folder(folder, readonly=True)
+    client.examine(folder)
     return sorted(client.search([b"UID", uids.encode()]))
 
 
 def _fetch_sizes(client: Any, folder: str, uids: Sequence[int]) -> Mapping[int, Mapping[bytes, Any]]:
-    client.select_folder(folder, readonly=True)
+    client.examine(folder)
     found: Mapping[int, Mapping[bytes, Any]] = client.fetch(uids, [b"RFC822.SIZE"])
     return found
