@@ -150,10 +150,9 @@ class RuleDeletion(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:
         """Delete the rule. Raises NotFound, and the quality gate's errors."""
-        kind = next((rule["kind"] for rule in list_rules(workspace)[1] if rule["id"] == rule_id.hex), None)
-        delete_rule(self.access, rule_id.hex, force=False)
+        rule = delete_rule(self.access, rule_id.hex, force=False)
         messages.success(request, _("Rule deleted"))
-        return redirect(rules_address(workspace, RuleKind(kind)))
+        return redirect(rules_address(workspace, RuleKind(rule["kind"])))
 
 
 def rules_address(workspace: Workspace, kind: RuleKind) -> str:

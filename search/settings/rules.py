@@ -211,14 +211,15 @@ def change_rule(access: Access, rule_id: str, changes: Rule, *, force: bool) -> 
     return _find(list_rules(changed)[1], rule_id)
 
 
-def delete_rule(access: Access, rule_id: str, *, force: bool) -> None:
-    """Delete a rule. Raises NotFound, and what `replace_rules` raises."""
+def delete_rule(access: Access, rule_id: str, *, force: bool) -> Rule:
+    """Delete a rule, and return it. Raises NotFound, and what `replace_rules` raises."""
+    deleted = _find(list_rules(access.workspace)[1], rule_id)
 
     def change(present: list[Rule]) -> list[Rule]:
-        _find(present, rule_id)
         return [rule for rule in present if rule["id"] != rule_id]
 
     _change_rules(access, change, force=force)
+    return deleted
 
 
 def _find(rules: list[Rule], rule_id: str) -> Rule:
