@@ -25,7 +25,7 @@ _TAGS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Targets of links: addresses of pages by title and of files by name, and names of people by key."""
+    """Targets of links: addresses of pages by title and of files by name, names of people by key."""
 
     page: Callable[[str], str | None]
     files: Mapping[str, str]

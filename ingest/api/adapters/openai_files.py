@@ -214,12 +214,13 @@ def find_file(access: Access, file_id: str) -> _File:
 
 
 def _find_job(access: Access, doc_id: uuid.UUID, *, is_open: bool) -> Job | None:
-    jobs = readable_jobs(access).filter(kind=JobKind.INGEST_DOCUMENT, source__isnull=False)
-    jobs = jobs.filter(state__in=OPEN_STATES) if is_open else jobs.exclude(state__in=OPEN_STATES)
-    for job in jobs.order_by("-created_at", "id")[:_MAX_JOBS]:
+    uploads = readable_jobs(access).filter(kind=JobKind.INGEST_DOCUMENT, source__isnull=False)
+    uploads = uploads.filter(state__in=OPEN_STATES) if is_open else uploads.exclude(state__in=OPEN_STATES)
+    for job in uploads.order_by("-created_at", "id")[:_MAX_JOBS]:
         version, path = job.payload.get("version", ""), job.payload["path"]
         if document_id(access.workspace.corpus_id, job.source_key, version, path) == doc_id:
-            return job
+            found: Job = job
+            return found
     return None
 
 
