@@ -124,7 +124,8 @@ def bodiless(document):
 
 def with_some_id(path, workspace):
     numbers = dict.fromkeys(("user_id", "entry_id", "space_id"), "1")
-    ids = {"ws": workspace.slug, "doc_id": "0" * 32, "chunk_id": "0" * 32, **numbers}
+    digests = dict.fromkeys(("doc_id", "chunk_id", "rule_id"), "0" * 32)
+    ids = {"ws": workspace.slug, **digests, **numbers}
     return re.sub(r"\{(\w+)\}", lambda name: ids.get(name[1], str(uuid.UUID(int=0))), path)
 
 

@@ -222,6 +222,7 @@ class SearchResponse(TypedDict):
     did_you_mean: str | None
     explain: dict[str, Any] | None
     facets: dict[str, Any] | None
+    promoted: list[dict[str, Any]]
 
 
 class WorkspaceHit(TypedDict):

@@ -44,7 +44,7 @@ _MAX_JOBS: Final = 1_000
 _UNSUPPORTED: Final = frozenset({"no_parser", "old_format", "wrong_type"})
 
 
-class NewFile(serializers.Serializer[Any]):
+class UploadedFileBody(serializers.Serializer[Any]):
     """A file to upload; what later versions add is ignored."""
 
     file = serializers.FileField()
@@ -133,11 +133,11 @@ class FilesView(_FilesView):
 
     parser_classes = (UploadParser,)
 
-    @extend_schema(request={"multipart/form-data": NewFile}, responses={200: {"type": "object"}})
+    @extend_schema(request={"multipart/form-data": UploadedFileBody}, responses={200: {"type": "object"}})
     def post(self, request: Request) -> Response:
         """Upload a file; it becomes a document, and replaces one of the same name."""
         access = self.enter()
-        given = _clean(NewFile, request)
+        given = _clean(UploadedFileBody, request)
         name, content = given["file"].name, check_size(given["file"].read())
         upload = Upload(source=UPLOADS, path=name, version="", content=content)
         job = accept_upload(access.workspace, upload, reader=access.reader, requested_by=access.actor).job
