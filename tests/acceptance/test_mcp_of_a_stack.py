@@ -62,7 +62,8 @@ def test_revocation_of_a_token_ends_its_session(stack, filled_client, run_comman
 
 def test_command_answers_like_http(stack, filled_client):
     own = {name: value for name, value in stack.environment.items() if re.match("KEBAB_", name)}
-    by_process = Line(secret=filled_client.token, environment={**own, "KEBAB_TOKEN": filled_client.token})
+    own |= {"KEBAB_TOKEN": filled_client.token, "KEBAB_URL": stack.url}  # where its hits lead
+    by_process = Line(secret=filled_client.token, environment=own)
     over_http = Line(url=stack.url, secret=filled_client.token)
     arguments = {"query": "keep the lantern dry", "detail": "passages"}
 

@@ -190,7 +190,7 @@ def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for corrected words, promoted answers, and each part that the result lacks."""
     if result["corrected_query"] is not None:
         yield f"Showing results for: {result['corrected_query']}"
-    for answer in result["promoted"]:
+    for answer in result.get("promoted", ()):
         yield ": ".join(filter(None, (answer["title"], f"{answer['text']} {answer['url']}".strip())))
     yield from (f"Answered without the whole {leg} leg." for leg in result["degraded"])
     rerank = result["rerank"]

@@ -117,6 +117,7 @@ _NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
         "add, change and delete sources and documents",
     ),
     Need(role=Role.ADMIN, scope=TokenScope.MANAGE): ("manage", "change settings and the embedding model"),
+    Need(role=Role.ADMIN, scope=TokenScope.MANAGE, is_personal=True): ("rules", "change search rules"),
     ADMINS: (
         "members",
         "manage members, groups, invitations and tokens; see audit",

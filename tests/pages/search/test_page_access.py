@@ -82,7 +82,8 @@ _ID = "4ec3c1a6-0c5e-4f0a-9f0b-3d0f6a1f8a11"
 
 
 def test_opened_address_of_an_act_leads_to_the_page_it_belongs_to(visitor, subtests):
-    numbers = {"user_id": "1", "entry_id": "1", "n": "1", "doc_id": _ID.replace("-", "")}
+    numbers = {"user_id": "1", "entry_id": "1", "n": "1"}
+    numbers |= dict.fromkeys(("doc_id", "rule_id"), _ID.replace("-", ""))
     for act in _ACTS:
         with subtests.test(act=act.name):
             arguments = {name: numbers.get(name, _ID) for name in act.arguments} | {"slug": "handbook"}

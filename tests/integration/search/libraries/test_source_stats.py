@@ -17,7 +17,8 @@ from tests.support.corpus import make_workspace, write
 
 
 def add(workspace, key, **fields):
-    return Source.objects.create(workspace=workspace, key=key, kind="folder", **fields)
+    kind = "git" if "url" in fields.get("config", {}) else "folder"
+    return Source.objects.create(workspace=workspace, key=key, kind=kind, **fields)
 
 
 def fresh(source):

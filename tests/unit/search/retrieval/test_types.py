@@ -123,7 +123,7 @@ def test_hit_on_the_wire():
         "retrieval": {
             "method": "hybrid", "fusion_score": 0.5, "lexical_score": None, "lexical_rank": 1,
             "vector_score": None, "vector_rank": None, "exact_rank": None, "tier": None,
-            "rerank_score": None, "rerank_rank": None,
+            "rerank_score": None, "rerank_rank": None, "pinned": False,
         },
         "index_version": "hybrid:lex-1+vec-a@1", "chunker_version": "1", "embedding_model": None,
         "indexed_at": "2026-01-31T12:00:00Z", "stale": False, "source": "docs", "version": None,
@@ -150,6 +150,7 @@ def test_response_on_the_wire():
         "did_you_mean": None,
         "explain": None,
         "facets": None,
+        "promoted": [],
     }  # fmt: skip
     east = timezone(timedelta(hours=2))
     assert time_to_wire(datetime(2026, 1, 1, 1, 30, tzinfo=east)) == "2025-12-31T23:30:00Z"
