@@ -39,7 +39,7 @@ _CSRF = re.compile(r'(name="csrfmiddlewaretoken" value=")[^"]*')
 # Ids and secrets of new objects, timestamps, and durations that a page shows.
 _FRESH = re.compile(
     r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-    r"|kbb_[a-z2-7]{12}(?:_[\w-]{43})?|(?<![\w-])[\w-]{43}(?![\w-])"
+    r"|whsec_[\w+/]{43}=|kbb_[a-z2-7]{12}(?:_[\w-]{43})?|(?<![\w-])[\w-]{43}(?![\w-])"
     r'|(?<="prefix": ")[a-z2-7]{12}(?=")'
     r"|\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|\+00:00)"
     r"|\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d"

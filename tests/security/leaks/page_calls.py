@@ -73,7 +73,7 @@ def _search_pages() -> Iterator[Call]:
         "is_relevant": "yes",
         "asked": "k=10",
     }
-    yield Call(route="everywhere", shown=ONLY_THEIRS)
+    yield Call(route="everywhere", shown=NONE)
     yield Call(route="everywhere", query="q={word}&mode=lexical")
     yield Call(route="everywhere", query="q=workers&mode=lexical&source={sourcekey}")
     yield Call(route="search-vote", method="post", body=form, shown=NONE)
