@@ -11,7 +11,7 @@ from kebab.people.tokens import mint_token
 from search.api.wire_schemas import schema_names
 from search.corpus import ensure_version
 from search.corpus.blobs import store_blob
-from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
+from search.models import Chunk, Document, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.drills.fuzzing.pool import Pool
 from tests.integration.search.answers.factories import make_answer
 from tests.support.actors import make_member, make_workspace
@@ -71,6 +71,7 @@ def _create_objects(workspace):
         "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
         **_create_evaluation(workspace, uploads),
         "entry_id": [entry.pk for entry in entries],
+        "file_id": [f"file-{document.doc_id.hex}" for document in Document.objects.in_workspace(workspace)],
         "group_id": [group.pk for group in groups],
         "job_id": [job.pk for job in jobs],
         "library_id": [uploads.library_id],
@@ -78,6 +79,7 @@ def _create_objects(workspace):
         "new_name": [f"new-{number}" for number in range(100)],
         "settings": [{"default_k": number} for number in range(1, 20)],
         "source_id": [repository.pk],
+        "store": [workspace.pk],
         "space_id": [space.pk for space in spaces],
         "tag": ["v1", "v2"],
         "token_id": [mint_token(workspace, scopes=["search"])[0].pk],

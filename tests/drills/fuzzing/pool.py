@@ -22,6 +22,9 @@ _OF_LIST = {
     "runs": "run_id",
     "answers": "answer_id",
     "ask": "answer_id",
+    "rules": "rule_id",
+    "webhooks": "webhook_id",
+    "saved-searches": "search_id",
 }
 _LISTS = "|".join(_OF_LIST)
 # Fields whose values must exist, or the whole request is rejected: arguments to take them from.
@@ -43,6 +46,8 @@ _OF_FIELD = {
     "measures": "",
     "repeat": "run_id",
     "baseline": "run_id",
+    "knowledge_id": "ws",
+    "file_id": "file_id",
 }
 # The same for fields of a single operation.
 _OF_OPERATION = {
@@ -55,6 +60,17 @@ _NEEDED = {
     "POST /api/v1/workspaces/{ws}/search": ("q", "cursor"),
     "GET /api/v1/workspaces/{ws}/access": ("user", "token"),
     "POST /api/v1/workspaces/{ws}/sources": ("key",),
+}
+# Bodies of operations whose description allows more than they do: rules have other fields by kind.
+_BODIES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "POST /api/v1/workspaces/{ws}/rules": (
+        {"kind": "synonyms", "words": ["boat", "ship"]},
+        {"kind": "answer", "queries": ["boat"], "title": "Boats"},
+    ),
+    "PUT /api/v1/workspaces/{ws}/rules": ({"rules": [{"kind": "stop_words", "words": ["the"]}]},),
+    "POST /api/v1/workspaces/{ws}/webhooks": (
+        {"url": "https://hooks.example.org/kebab", "events": ["document.indexed"]},
+    ),
 }
 # The share of requests that keep the generated value.
 _KEEP_SHARE = 0.1
@@ -83,6 +99,8 @@ class Pool:
 
     def fields(self, operation: str, generated: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters or the body of a request, most of them existing values."""
+        if operation in _BODIES and not self._keeps_generated():
+            return dict(self._random.choice(_BODIES[operation]))
         fields_ = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
         found = {name: self._value(fields_.get(name, ""), value) for name, value in generated.items()}
         for name in fields_.keys() & found.keys():
