@@ -149,7 +149,7 @@ class SavedSearchFeedView(WorkspaceView):
         answer = {**SavedSearchSerializer(saved).data, "feed": site_address(request) + path}
         return Response(answer, status=201, headers={"Cache-Control": "no-store"})
 
-    @extend_schema(responses=SavedSearchSerializer)
+    @extend_schema(responses={200: SavedSearchSerializer})
     def delete(self, request: Request, ws: str, search_id: uuid.UUID) -> Response:
         """Close the feed."""
         return Response(SavedSearchSerializer(close_feed(self.access, search_id)).data)

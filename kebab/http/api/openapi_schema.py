@@ -47,9 +47,12 @@ class KebabSchema(AutoSchema):
         operation = super().get_operation(*args, **kwargs)
         if operation is not None:
             operation["summary"] = _first_sentence(operation["description"])
-            problem = self.resolve_serializer(ProblemSerializer, "response").ref
+            # An adapter answers with the errors of the product that it stands for.
+            own = getattr(self.view, "error_serializer", None)
+            media_type = "application/problem+json" if own is None else "application/json"
+            error = self.resolve_serializer(own or ProblemSerializer, "response").ref
             for status, description in _ERRORS.items():
-                content = {"application/problem+json": {"schema": problem}}
+                content = {media_type: {"schema": error}}
                 operation["responses"].setdefault(status, {"description": description, "content": content})
         return operation
 

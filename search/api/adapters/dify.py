@@ -36,11 +36,14 @@ _OPERATORS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
+_TOP_K = 10
+
+
 class RetrievalSetting(serializers.Serializer[Any]):
     """The length of the answer."""
 
-    top_k = serializers.IntegerField(min_value=1, default=10)
-    score_threshold = serializers.FloatField(default=0.0, allow_null=True)
+    top_k = serializers.IntegerField(min_value=1, required=False, help_text=f"Left out: {_TOP_K}.")
+    score_threshold = serializers.FloatField(required=False, allow_null=True)
 
 
 class MetadataCondition(serializers.Serializer[Any]):
@@ -63,7 +66,7 @@ class RetrievalBody(serializers.Serializer[Any]):
 
     knowledge_id = serializers.CharField()
     query = serializers.CharField(allow_blank=True)
-    retrieval_setting = RetrievalSetting(default=dict)
+    retrieval_setting = RetrievalSetting(required=False)
     metadata_condition = MetadataConditions(required=False, allow_null=True)
 
 
@@ -82,8 +85,17 @@ class RetrievalRecords(serializers.Serializer[Any]):
     records = RetrievalRecord(many=True)
 
 
+class DifyErrorSerializer(serializers.Serializer[Any]):
+    """An error, as Dify shows it."""
+
+    error_code = serializers.IntegerField()
+    error_msg = serializers.CharField()
+
+
 class DifyRetrievalView(ApiView):
     """A workspace as an external knowledge base of Dify."""
+
+    error_serializer = DifyErrorSerializer
 
     @extend_schema(request=RetrievalBody, responses=RetrievalRecords)
     def post(self, request: Request) -> Response:
@@ -91,14 +103,14 @@ class DifyRetrievalView(ApiView):
         body = RetrievalBody(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
-        setting = given["retrieval_setting"]
+        setting = given.get("retrieval_setting", {})
         hits = find_passages(
             self.caller,
             given["knowledge_id"],
             given["query"],
-            k=min(setting["top_k"], MAX_HITS),
+            k=min(setting.get("top_k", _TOP_K), MAX_HITS),
             metadata=_read_conditions(given.get("metadata_condition")),
-            least_score=setting["score_threshold"] or 0.0,
+            least_score=setting.get("score_threshold") or 0.0,
         )
         return Response({"records": [_record(hit) for hit in hits]})
 

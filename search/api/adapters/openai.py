@@ -30,8 +30,25 @@ _BOUNDS: Final = ("gt", "gte", "lt", "lte")
 _ERROR_TYPES: Final = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 
 
+class OpenAiErrorDetail(serializers.Serializer[Any]):
+    """What is wrong with a request."""
+
+    message = serializers.CharField()
+    type = serializers.CharField()
+    param = serializers.CharField(allow_null=True)
+    code = serializers.CharField()
+
+
+class OpenAiErrorSerializer(serializers.Serializer[Any]):
+    """An error, as OpenAI's clients read it."""
+
+    error = OpenAiErrorDetail()
+
+
 class OpenAiView(ApiView):
     """A view with OpenAI's errors."""
+
+    error_serializer = OpenAiErrorSerializer
 
     def handle_exception(self, error: Exception) -> Response:
         """Return the error in OpenAI's form."""

@@ -6,13 +6,24 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Job, JobState
-from kebab.people.models import Group, Role, User, Workspace
+from kebab.people.models import Group, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from search.api.wire_schemas import schema_names
 from search.corpus import ensure_version
 from search.corpus.blobs import store_blob
-from search.models import Chunk, Document, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
-from tests.drills.fuzzing.pool import Pool
+from search.models import (
+    Chunk,
+    Document,
+    EmbeddingSpace,
+    Feedback,
+    Judgement,
+    Run,
+    RunTopic,
+    SavedSearch,
+    Source,
+    Topic,
+)
+from tests.drills.fuzzing.pool import RULE_IDS, Pool
 from tests.integration.search.answers.factories import make_answer
 from tests.support.actors import make_member, make_workspace
 from tests.support.api import quarantine
@@ -39,12 +50,19 @@ def target(transactional_db, settings, mirrors, blobs):
         text = f"Boat number {number} lies at its mooring."
         write(workspace, f"{number}.md", text, content_hash=store_blob(workspace.pk, text.encode()))
     # Identified by its id, as a request may change its slug.
-    pool = Pool(str(workspace.pk), 0, known=_create_objects(workspace), protected={str(owner.pk)})
+    pool = Pool(str(workspace.pk), 0, known=_create_objects(workspace, owner), protected={str(owner.pk)})
     return Target(workspace=workspace, owner=owner, pool=pool)
 
 
-def _create_objects(workspace):
-    """Create objects that requests can't create, and return their ids by argument."""
+def _create_objects(workspace, owner):
+    """Create objects that requests can't create, or end before others need them; return ids by argument."""
+    own = Membership.objects.get(workspace=workspace, user=owner)
+    searches = [
+        SavedSearch.objects.create(
+            workspace=workspace, membership=own, name=str(number), text="boat", mode="lexical"
+        )
+        for number in range(20)
+    ]
     for _ in range(5):
         make_member(workspace, Role.VIEWER)
     repository = Source.objects.create(
@@ -77,6 +95,8 @@ def _create_objects(workspace):
         "library_id": [uploads.library_id],
         "name": schema_names(),
         "new_name": [f"new-{number}" for number in range(100)],
+        "rule_id": RULE_IDS,
+        "search_id": [saved.pk for saved in searches],
         "settings": [{"default_k": number} for number in range(1, 20)],
         "source_id": [repository.pk],
         "store": [workspace.pk],

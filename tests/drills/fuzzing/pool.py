@@ -58,16 +58,21 @@ _OF_OPERATION = {
 _NEEDED = {
     "GET /api/v1/workspaces/{ws}/search": ("q", "cursor"),
     "POST /api/v1/workspaces/{ws}/search": ("q", "cursor"),
+    "POST /api/v1/search": ("q",),
     "GET /api/v1/workspaces/{ws}/access": ("user", "token"),
     "POST /api/v1/workspaces/{ws}/sources": ("key",),
 }
+#: Ids of rules that requests write.
+RULE_IDS = tuple(f"{number:032x}" for number in range(30))
 # Bodies of operations whose description allows more than they do: rules have other fields by kind.
 _BODIES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "POST /api/v1/workspaces/{ws}/rules": (
         {"kind": "synonyms", "words": ["boat", "ship"]},
         {"kind": "answer", "queries": ["boat"], "title": "Boats"},
     ),
-    "PUT /api/v1/workspaces/{ws}/rules": ({"rules": [{"kind": "stop_words", "words": ["the"]}]},),
+    "PUT /api/v1/workspaces/{ws}/rules": (
+        {"rules": [{"id": id_, "kind": "stop_words", "words": ["the"]} for id_ in RULE_IDS]},
+    ),
     "POST /api/v1/workspaces/{ws}/webhooks": (
         {"url": "https://hooks.example.org/kebab", "events": ["document.indexed"]},
     ),
@@ -115,7 +120,7 @@ class Pool:
         """Learn the ids and names in an answer."""
         found = re.search(rf"/({_LISTS})\b(?!.*/(?:{_LISTS})\b)", path)
         if found is not None and isinstance(document, dict):
-            argument, rows = _OF_LIST[found[1]], document.get("results", [document])
+            argument, rows = _OF_LIST[found[1]], document.get("results", document.get("rules", [document]))
             self._add(argument, _ids(rows if isinstance(rows, list) else [], argument))
             self._add("doc_id", _ids([document.get("document")], "doc_id"))
             self._add("job_id", _ids([document.get("job")], "job_id"))
