@@ -31,7 +31,7 @@ _ERROR_TYPES: Final = {401: "authentication_error", 403: "permission_error", 404
 
 
 class OpenAiErrorDetail(serializers.Serializer[Any]):
-    """What is wrong with a request."""
+    """Details of an error."""
 
     message = serializers.CharField()
     type = serializers.CharField()
