@@ -8,6 +8,7 @@ from django.utils import timezone
 from ingest.models import Job, JobState
 from kebab.people.models import Group, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
+from kebab.webhooks.models import Endpoint
 from search.api.wire_schemas import schema_names
 from search.corpus import ensure_version
 from search.corpus.blobs import store_blob
@@ -65,6 +66,12 @@ def _create_objects(workspace, owner):
     ]
     for _ in range(5):
         make_member(workspace, Role.VIEWER)
+    webhooks = [
+        Endpoint.objects.create(
+            workspace=workspace, url="https://hooks.example.org/", events=["job.failed"], sealed_secret="-"
+        )
+        for _ in range(20)
+    ]
     repository = Source.objects.create(
         workspace=workspace, key="code", kind="git", config={"url": "https://git.example.org/a/b"}
     )
@@ -102,6 +109,7 @@ def _create_objects(workspace, owner):
         "store": [workspace.pk],
         "space_id": [space.pk for space in spaces],
         "tag": ["v1", "v2"],
+        "webhook_id": [webhook.pk for webhook in webhooks],
         "token_id": [mint_token(workspace, scopes=["search"])[0].pk],
     }
 
