@@ -4,7 +4,8 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ingest", "0015_acts")]
+    # Whichever of the two ways the tables came, they go after what is added here.
+    dependencies = [("ingest", "0001_squashed_0015_acts"), ("ingest", "0015_acts")]
 
     operations = [
         migrations.AddField(
