@@ -339,7 +339,7 @@ class Accepted(TypedDict):
 
 
 class BulkResult(TypedDict):
-    """What became of a document of a bulk upload: either."""
+    """The answer to a document of a bulk upload: an upload, or an error."""
 
     accepted: Accepted | None
     problem: dict[str, Any] | None

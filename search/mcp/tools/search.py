@@ -77,7 +77,7 @@ def _search_several(call: Call, given: SearchArguments) -> ToolOutput:
     call.step(1, 2, f"{len(found.hits)} hits")
     blank = given.detail == "titles"
     shown = [
-        _found(call, each.workspace, each.hit, "" if blank else each.hit.text or each.hit.snippet)
+        _present_hit(call, each.workspace, each.hit, "" if blank else each.hit.text or each.hit.snippet)
         for each in found.hits
     ]
     messages = [
@@ -91,12 +91,12 @@ def _search_several(call: Call, given: SearchArguments) -> ToolOutput:
 def hits_output(call: Call, result: SearchResult, texts: Mapping[str, str], max_tokens: int) -> ToolOutput:
     """Return the hits in `texts` that fit; a text of '' shows a hit without text."""
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
-    shown = [_found(call, call.access.workspace, hit, texts[hit.chunk_id]) for hit in hits]
+    shown = [_present_hit(call, call.access.workspace, hit, texts[hit.chunk_id]) for hit in hits]
     messages = degradation_messages(result)
     return fit_results(max_tokens, shown, [*messages] if shown else [_NOTHING, *messages])
 
 
-def _found(call: Call, workspace: Workspace, hit: SearchHit, text: str) -> FoundText:
+def _present_hit(call: Call, workspace: Workspace, hit: SearchHit, text: str) -> FoundText:
     return FoundText(
         id=hit.chunk_id,
         title=" > ".join(map(on_one_line, hit.heading_path)) or on_one_line(hit.title),

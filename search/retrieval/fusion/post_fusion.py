@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -231,17 +231,9 @@ def apply_stages(
     chunk id; a candidate without one was deleted meanwhile and is left out. `query` is the rerank channel.
     """
     timings: dict[str, float] = {}
-    if stages.recency > 0 and today is not None:
-        with _measure("recency", timings, clock):
-            entries = lower_old(
-                entries, sort_keys, now=today, share=stages.recency, half_life=stages.half_life
-            )
-    if stages.boosts:
-        with _measure("boost", timings, clock):
-            entries = apply_boosts(entries, sort_keys, stages.boosts)
-    if stages.are_documents:
-        with _measure("group", timings, clock):
-            entries = group_by_document(entries, document_of)
+    entries = _reorder(
+        entries, stages, document_of, sort_keys, today, lambda stage: _measure(stage, timings, clock)
+    )
     kept: Sequence[RankedEntry] = entries
     outcome, is_whole = None, True
     if stages.per_file_cap > 0:
@@ -274,6 +266,29 @@ def apply_stages(
         timings_ms=timings,
         is_whole=is_whole,
     )
+
+
+def _reorder(
+    entries: Sequence[RankedEntry],
+    stages: Stages,
+    document_of: Mapping[str, Hashable],
+    sort_keys: Mapping[str, SortKeys],
+    today: datetime | None,
+    measure: Callable[[str], AbstractContextManager[None]],
+) -> Sequence[RankedEntry]:
+    """Return the candidates in the order of the stages before the cap, or their documents."""
+    if stages.recency > 0 and today is not None:
+        with measure("recency"):
+            entries = lower_old(
+                entries, sort_keys, now=today, share=stages.recency, half_life=stages.half_life
+            )
+    if stages.boosts:
+        with measure("boost"):
+            entries = apply_boosts(entries, sort_keys, stages.boosts)
+    if stages.are_documents:
+        with measure("group"):
+            entries = group_by_document(entries, document_of)
+    return entries
 
 
 def _rerank(

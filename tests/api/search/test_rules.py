@@ -35,7 +35,7 @@ def address(space, end=""):
     return f"/api/v1/workspaces/{space.slug}/rules{end}"
 
 
-def found(client, space, q="k8s"):
+def paths_of(client, space, q="k8s"):
     response = client.get(f"/api/v1/workspaces/{space.slug}/search", {"q": q, "mode": "lexical"})
     return [hit["doc_path"] for hit in response.json()["hits"]]
 
@@ -48,10 +48,10 @@ def test_a_rule_is_added_switched_off_and_deleted(admin, space):
     assert (rule["kind"], rule["is_active"]) == ("synonyms", True)
     assert (rule["words"], rule["means"]) == (["k8s", "Kubernetes"], [])
     assert admin.get(address(space)).json()["rules"] == [rule]
-    assert found(admin, space) == ["k.md"]
+    assert paths_of(admin, space) == ["k.md"]
     one = address(space, f"/{rule['id']}")
     assert admin.patch(one, {"is_active": False}, format="json").json() == {**rule, "is_active": False}
-    assert found(admin, space) == []
+    assert paths_of(admin, space) == []
     assert admin.delete(one).status_code == 204
     assert admin.get(address(space)).json() == {"version": "", "rules": []}
     assert admin.delete(one).status_code == 404
@@ -94,7 +94,7 @@ def test_a_rule_that_makes_golden_queries_worse_is_refused_unless_forced(admin, 
     refused = admin.post(address(space), pin, format="json")
     assert refusal_of(refused)[:2] == (409, "quality_gate")
     assert admin.post(address(space, "?force=true"), pin, format="json").status_code == 201
-    assert found(admin, space, "containers")[0] == "b.md"
+    assert paths_of(admin, space, "containers")[0] == "b.md"
 
 
 def doc_id(client, space):

@@ -44,7 +44,7 @@ def search(client, **given):
     return client.post(PATH, {"q": "apple", "mode": "lexical", **given}, format="json")
 
 
-def found(response):
+def ranks_of(response):
     assert response.status_code == 200, response.content
     return [(each["workspace"], each["hit"]["rank"]) for each in response.json()["hits"]]
 
@@ -52,7 +52,7 @@ def found(response):
 def test_lists_of_the_callers_workspaces_are_merged_by_rank(person, tool, spaces):
     one, two, _ = (space.slug for space in spaces)
     for client in (tool, person_client(person)):
-        ranks = found(search(client))
+        ranks = ranks_of(search(client))
         assert [rank for _, rank in ranks] == [1, 1, 2, 2, 3, 3]
         assert {slug for slug, _ in ranks} == {one, two}
     answer = search(tool, k=3).json()
@@ -63,19 +63,21 @@ def test_lists_of_the_callers_workspaces_are_merged_by_rank(person, tool, spaces
 
 def test_workspaces_and_their_shares_are_chosen(tool, spaces):
     one, two, three = spaces
-    assert {slug for slug, _ in found(search(tool, workspaces=[one.slug]))} == {one.slug}
-    assert {slug for slug, _ in found(search(tool, workspaces=[str(two.pk), two.slug]))} == {two.slug}
-    assert [rank for _, rank in found(search(tool, per_workspace=1))] == [1, 1]
-    assert found(search(tool, filters={"path_glob": ["0.md"]}, k=5)) == found(search(tool, per_workspace=1))
+    assert {slug for slug, _ in ranks_of(search(tool, workspaces=[one.slug]))} == {one.slug}
+    assert {slug for slug, _ in ranks_of(search(tool, workspaces=[str(two.pk), two.slug]))} == {two.slug}
+    assert [rank for _, rank in ranks_of(search(tool, per_workspace=1))] == [1, 1]
+    assert ranks_of(search(tool, filters={"path_glob": ["0.md"]}, k=5)) == ranks_of(
+        search(tool, per_workspace=1)
+    )
     for hidden in (three.slug, "missing"):
         assert refusal_of(search(tool, workspaces=[hidden]))[:2] == (404, "not_found")
 
 
 def test_token_of_a_workspace_searches_that_alone(spaces):
-    assert {slug for slug, _ in found(search(token_client(spaces[2], "search")))} == {spaces[2].slug}
+    assert {slug for slug, _ in ranks_of(search(token_client(spaces[2], "search")))} == {spaces[2].slug}
     assert refusal_of(search(token_client(spaces[2], "ask")))[:2] == (403, "forbidden")
     narrowed = mint_token(spaces[0], scopes=["search"], filters={"path_glob": ["1.md"]})[1]
-    assert len(found(search(bearer_client(narrowed)))) == 1
+    assert len(ranks_of(search(bearer_client(narrowed)))) == 1
     assert refusal_of(search(bearer_client(narrowed), filters={"path_glob": ["*"]}))[:2] == (403, "forbidden")
 
 

@@ -11,7 +11,7 @@ from tests.support.webhooks import make_endpoint
 
 
 @pytest.fixture
-def told(workspace):
+def events(workspace):
     endpoint = make_endpoint(workspace, "https://hooks.example.org/", "job.finished", "job.failed")
 
     def events():
@@ -22,14 +22,14 @@ def told(workspace):
     return events
 
 
-def test_finished_cancelled_and_failed_jobs_are_told_once(workspace, source, folder, told):
+def test_finished_cancelled_and_failed_jobs_are_told_once(workspace, source, folder, events):
     fill(folder, {"a.md": "text\n"})
     done = work(request_sync(source))
     cancelled = cancel(upload(workspace, "a.md", b"text"))
     folder.rename(folder.parent / "away")
     failed = work(request_sync(source))
 
-    assert told() == [
+    assert events() == [
         ("job.finished", str(done.pk), "succeeded"),
         ("job.finished", str(cancelled.pk), "cancelled"),
         ("job.failed", str(failed.pk), "failed"),
@@ -37,7 +37,7 @@ def test_finished_cancelled_and_failed_jobs_are_told_once(workspace, source, fol
 
 
 def test_worker_that_dies_at_the_end_tells_nothing_until_the_job_has_ended(
-    workspace, source, folder, told, monkeypatch
+    workspace, source, folder, events, monkeypatch
 ):
     fill(folder, {"a.md": "text\n"})
     job = request_sync(source)
@@ -45,7 +45,7 @@ def test_worker_that_dies_at_the_end_tells_nothing_until_the_job_has_ended(
         patched.setattr("ingest.jobs.queue.run.partial", die)  # called just after the event is queued
         with pytest.raises(Killed):
             work(job)
-    assert told() == []
+    assert events() == []
     expire(job)
     assert work(job).state == "succeeded"
-    assert told() == [("job.finished", str(job.pk), "succeeded")]
+    assert events() == [("job.finished", str(job.pk), "succeeded")]

@@ -57,7 +57,7 @@ def evaluate(workspace):
     return evaluate_alerts()
 
 
-def told():
+def alerts():
     rows = Delivery.objects.order_by("id")
     return [[each["path"] for each in json.loads(row.body)["data"]["documents"]] for row in rows]
 
@@ -79,7 +79,7 @@ def test_changed_documents_that_match_are_told_once(workspace, ann, endpoint):
     assert [evaluate(workspace), evaluate(workspace)] == [1, 0]
     write(workspace, "crane.md", "the crane has moved")
     assert evaluate(workspace) == 1
-    assert told() == [["crane.md"], ["crane.md"]]
+    assert alerts() == [["crane.md"], ["crane.md"]]
 
 
 def test_rights_are_those_of_the_owner_now(workspace, ann, endpoint):
@@ -88,7 +88,7 @@ def test_rights_are_those_of_the_owner_now(workspace, ann, endpoint):
     restrict(Source.objects.get(key="closed"), [Group.objects.create(workspace=workspace, name="few").pk])
     write(workspace, "open.md", "the crane")
     evaluate(workspace)
-    assert told() == [["open.md"]]
+    assert alerts() == [["open.md"]]
 
 
 def test_evaluation_that_dies_tells_nothing_and_is_repeated(workspace, ann, endpoint, monkeypatch):
@@ -99,8 +99,8 @@ def test_evaluation_that_dies_tells_nothing_and_is_repeated(workspace, ann, endp
         patched.setattr("search.models.tenant.TenantQuerySet.update", die)
         with pytest.raises(Killed):
             evaluate_alerts()
-    assert told() == []
-    assert (evaluate_alerts(), told()) == (1, [["crane.md"]])
+    assert alerts() == []
+    assert (evaluate_alerts(), alerts()) == (1, [["crane.md"]])
 
 
 def test_alert_waits_until_the_document_is_searchable(workspace, ann, endpoint, settings):
@@ -111,7 +111,7 @@ def test_alert_waits_until_the_document_is_searchable(workspace, ann, endpoint, 
     evaluate_alerts()
     sync(workspace)
     evaluate_alerts()
-    assert told() == [["crane.md"]]
+    assert alerts() == [["crane.md"]]
 
 
 @pytest.mark.parametrize("end", ["delete", "leave"])
@@ -122,12 +122,12 @@ def test_nothing_is_told_of_a_search_that_has_ended(workspace, ann, endpoint, en
     assert find_feed(secret)
     write(workspace, "crane.md", "the crane")
     evaluate(workspace)
-    assert len(told()) == 1
+    assert len(alerts()) == 1
     if end == "delete":
         delete_search(ann, saved.pk)
     else:
         remove_member(operator_access(workspace, "operator:test"), ann.user.pk)
-    assert told() == [] and find_feed(secret) is None
+    assert alerts() == [] and find_feed(secret) is None
     assert not SavedSearch.objects.exists()
 
 
@@ -185,7 +185,7 @@ def test_alerts_begin_with_the_next_change(workspace, ann, endpoint):
     change_search(ann, saved.pk, notify="webhook", name="Cranes")
     assert evaluate(workspace) == 0
     write(workspace, "b.md", "the crane")
-    assert (evaluate(workspace), told()) == (1, [["b.md"]])
+    assert (evaluate(workspace), alerts()) == (1, [["b.md"]])
     change_search(ann, saved.pk, notify="no")
     write(workspace, "c.md", "the crane")
     assert evaluate(workspace) == 0
