@@ -118,7 +118,7 @@ def operation_status(client, workspace, caller, operation):
 def missing(parameter):
     if parameter in ("user_id", "space_id", "entry_id"):
         return "999999999"
-    return uuid.uuid4().hex if parameter in ("doc_id", "chunk_id") else str(uuid.uuid4())
+    return uuid.uuid4().hex if parameter in ("doc_id", "chunk_id", "rule_id") else str(uuid.uuid4())
 
 
 def workspace_documents(workspace):
