@@ -4,8 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    # Whichever of the two ways the tables came, they go after what is added here.
-    dependencies = [("ingest", "0001_squashed_0015_acts"), ("ingest", "0015_acts")]
+    dependencies = [("ingest", "0015_acts")]
 
     operations = [
         migrations.AddField(

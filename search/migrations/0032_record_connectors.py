@@ -1,4 +1,4 @@
-"""Kinds of sources on the connector protocol, and the states of their connectors."""
+"""Kinds of sources on the connector protocol; the states of their connectors follow in the next migration."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -36,10 +36,5 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("kind__in", [kind for kind, _ in KINDS])), name="source_kind_known"
             ),
-        ),
-        migrations.AddField(
-            model_name="sourceversion",
-            name="cursor",
-            field=models.TextField(blank=True, db_default="", default="", editable=False),
         ),
     ]

@@ -55,6 +55,7 @@ def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
     """
     allowed = dict(getattr(migration, "safe_because", {}))
     new_tables: set[str] = set()
+    locked: set[str] = set()
     for number, operation in enumerate(migration.operations):
         found = _fault(operation, migration.app_label, state, new_tables)
         reason = allowed.pop(number, "")
@@ -64,7 +65,11 @@ def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
             yield f"operation {number}, {operation.describe()}: it needs no allowance"
         if isinstance(operation, migrations.CreateModel):
             new_tables |= {operation.name_lower, f"{migration.app_label}_{operation.name_lower}"}
+        else:
+            locked |= {getattr(operation, "model_name_lower", "")} - new_tables - {""}
         operation.state_forwards(migration.app_label, state)
+    if migration.atomic and len(locked) > 1:
+        yield f"it locks {', '.join(sorted(locked))} at once; searches may deadlock with it, so split it"
     yield from (f"safe_because names operation {number}, which there is not" for number in allowed)
 
 

@@ -39,8 +39,17 @@ def test_migrations_of_the_first_release_are_unchanged():
 
 
 def faults_of(*operations, **fields):
-    created = SimpleNamespace(operations=operations, app_label="search", **fields)
+    created = SimpleNamespace(operations=operations, app_label="search", **{"atomic": True, **fields})
     return list(faults(created, LOADER.project_state(("search", "0018_asked_queries"))))
+
+
+def test_one_transaction_locks_one_table():
+    two = (
+        migrations.AddField("document", "extra", models.CharField(max_length=9, null=True)),
+        migrations.AddField("chunk", "extra", models.CharField(max_length=9, null=True)),
+    )
+    assert len(faults_of(*two)) == 1
+    assert faults_of(*two, atomic=False) == []
 
 
 def field(name="extra", **options):
