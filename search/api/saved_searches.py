@@ -31,8 +31,7 @@ from search.notifications.saved_searches import (
 )
 from search.retrieval.types import Mode
 
-# Workspace tokens have it, too, and are refused since they are no person.
-_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
+_OWN = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, is_personal=True)
 
 
 class NewSavedSearch(StrictSerializer):
@@ -85,7 +84,7 @@ class OpenedFeedSerializer(SavedSearchSerializer):
 class SavedSearchesView(WorkspaceView):
     """The caller's saved searches."""
 
-    required: ClassVar = {"GET": _READ, "POST": _READ}
+    required: ClassVar = {"GET": _OWN, "POST": _OWN}
     queries: ClassVar = {"GET": PageQuery}
     typed_text = frozenset({"q"})
 
@@ -115,7 +114,7 @@ class SavedSearchesView(WorkspaceView):
 class OneSavedSearchView(WorkspaceView):
     """One of the caller's saved searches."""
 
-    required: ClassVar = {"GET": _READ, "PATCH": _READ, "DELETE": _READ}
+    required: ClassVar = {"GET": _OWN, "PATCH": _OWN, "DELETE": _OWN}
 
     @extend_schema(responses=SavedSearchSerializer)
     def get(self, request: Request, ws: str, search_id: uuid.UUID) -> Response:
@@ -138,7 +137,7 @@ class OneSavedSearchView(WorkspaceView):
 class SavedSearchFeedView(WorkspaceView):
     """The feed of a saved search."""
 
-    required: ClassVar = {"POST": _READ, "DELETE": _READ}
+    required: ClassVar = {"POST": _OWN, "DELETE": _OWN}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={201: OpenedFeedSerializer})

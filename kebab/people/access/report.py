@@ -111,6 +111,7 @@ _NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
     Need(role=Role.VIEWER, scope="any"): ("browse", "see sources, versions, jobs and their events"),
     Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True): ("find", "search"),
     Need(role=Role.VIEWER, scope=TokenScope.SEARCH): ("search", "read documents, and what leads to them"),
+    Need(role=Role.VIEWER, scope=TokenScope.SEARCH, is_personal=True): ("save", "save searches, for oneself"),
     Need(role=Role.VIEWER, scope=TokenScope.ASK): ("ask", "ask questions"),
     Need(role=Role.EDITOR, scope=TokenScope.INGEST): (
         "ingest",
