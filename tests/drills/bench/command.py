@@ -26,6 +26,7 @@ from kebab.cli.parser import add_subcommand
 from kebab.people.models import Workspace
 from search.evaluation.machine import describe_machine
 from search.models import Chunk, Document
+from tests.drills.bench.growth.filters import Filters, measure_filters
 from tests.drills.bench.growth.measure import Growth, measure_growth
 from tests.drills.bench.growth.tenants import Tenants, measure_tenants
 from tests.drills.bench.output import show
@@ -98,6 +99,14 @@ class Command(KebabCommand):
         tenants.add_argument(
             "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
         )
+        filters = add_subcommand(kinds, "filters", "measure filters on metadata, and facets")
+        filters.add_argument("documents", type=_positive, metavar="N")
+        filters.add_argument(
+            "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
+        )
+        filters.add_argument(
+            "--queries", type=_positive, default=200, metavar="N", help="heading-like queries (200)"
+        )
         add_subcommand(
             kinds, "report", "write the `bench.v1` on standard input, as `kebab bench --json` prints it"
         )
@@ -110,6 +119,7 @@ class Command(KebabCommand):
             "peers": self._compare,
             "growth": self._measure_growth,
             "tenants": self._measure_tenants,
+            "filters": self._measure_filters,
             "report": lambda _: json.load(sys.stdin),
         }[options["kind"]]
         document = {"schema_version": "bench.v1", "figures": [], **measure(options)}
@@ -160,6 +170,16 @@ class Command(KebabCommand):
         found = measure_tenants(tenants, stack_url(), self._say)
         facts = {**describe_machine(), "chunks": found["chunks"], "queries": found["asked"]}
         return {"conditions": facts, "tenants": found}
+
+    def _measure_filters(self, options: dict[str, Any]) -> dict[str, Any]:
+        filters = Filters(
+            folder=options["path"] or demo_folder(),
+            documents=options["documents"],
+            queries=options["queries"],
+        )
+        found = measure_filters(filters, self._say)
+        facts = conditions(chunks=found["documents"], documents=found["documents"], queries=found["queries"])
+        return {"conditions": facts, "figures": found["figures"]}
 
     def _say(self, sentence: str) -> None:
         self.remarks.print(plain(sentence))

@@ -38,6 +38,13 @@ def test_many_workspaces_are_filled_measured_and_deleted(folder, tmp_path):
     assert (tmp_path / "out" / "README.md").read_text()
 
 
+def test_filters_and_facets_are_measured_beside_the_same_search_without(folder):
+    report = run_json(COMMAND, "filters", "60", "--path", str(folder), "--queries", "2")
+    ratios = [figure["name"] for figure in report["figures"] if figure["unit"] == "times without"]
+    assert (len(ratios), report["conditions"]["documents"]) == (8, 60)
+    assert not Workspace.objects.exists()
+
+
 def test_growth_without_an_embedder_or_text_is_rejected(folder, settings, tmp_path):
     settings.KEBAB_EMBEDDER = "none"
     error = error_of(COMMAND, "growth", "12", "--path", str(folder), code=2)

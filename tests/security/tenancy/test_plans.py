@@ -1,7 +1,8 @@
 """Plans of a search under row-level security use the same indexes, without a function call per row.
 
 Tables of tests are small, so sequential scans are disabled: the question is which index can serve. Statistics
-are fresh, and a document has so many chunks that no two plans cost about the same.
+are fresh and without the rows that other tests have left, and a document has so many chunks that no two plans
+cost about the same.
 """
 
 import re
@@ -38,7 +39,8 @@ def indexed_workspace(transactional_db, settings):
     sync(workspace)
     with owner_connection() as owner:
         owner.execute(
-            "ANALYZE search_source, search_sourceversion, search_document, search_chunk, search_chunkvector"
+            "VACUUM (ANALYZE) search_source, search_sourceversion, search_document, search_chunk,"
+            " search_chunkvector"
         )
     yield workspace, space
     drop_index(space)

@@ -56,6 +56,11 @@ class GrowingText:
             blocks.append(drawn.choice(self._paragraphs))
         return "\n\n".join(blocks) + "\n"
 
+    def passage(self, number: int) -> tuple[str, str]:
+        """Return the title and the one paragraph of the short document `number`, always the same."""
+        drawn = random.Random(f"{_SEED}:{number}")
+        return drawn.choice(self._titles), drawn.choice(self._paragraphs)
+
     @cached_property
     def _real(self) -> list[str]:
         paths = sorted(path for path in self.folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
