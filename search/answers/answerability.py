@@ -18,7 +18,9 @@ from typing import Final
 
 from search.answers.types import AnswerReason
 from search.retrieval.fusion.scores import rarity
-from search.retrieval.query.parser import Analysis, Frequencies, MatchUnit, build_plain_match, parse_query
+from search.retrieval.query.match_units import Analysis, Frequencies, MatchUnit
+from search.retrieval.query.parser import parse_query
+from search.retrieval.query.plain_match import build_plain_match
 from search.retrieval.query.rules import NO_RULES, SearchRules
 
 #: With vectors only this many first passages may cover the question; without vectors any passage may.

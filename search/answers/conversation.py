@@ -13,7 +13,8 @@ from search.analysis import STEMMED
 from search.answers.history import answer_doc_ids, conversation_turns
 from search.answers.prompt import EarlierTurn
 from search.models import KeptAnswer
-from search.retrieval.query.parser import content_units, parse_query
+from search.retrieval.query.parser import parse_query
+from search.retrieval.query.plain_match import content_units
 
 #: Number of earlier turns in a prompt, and the length of each earlier answer in it.
 MAX_TURNS: Final = 3

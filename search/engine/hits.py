@@ -13,7 +13,7 @@ from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import Citation, citation_of
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
-from search.retrieval.query.parser import marked_units
+from search.retrieval.query.plain_match import marked_units
 from search.retrieval.staleness import stale_before
 from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder

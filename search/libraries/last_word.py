@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from search.analysis import query_tokens, relaxed_terms
 from search.libraries.prefix_match import MIN_PREFIX_CHARS, add_prefix_star, is_operator
 from search.retrieval.query.completion import TypedText
-from search.retrieval.query.parser import quote_term
+from search.retrieval.query.match_units import quote_term
 from search.retrieval.text.unicode_scripts import RUN, fold, words_of
 
 # The longest suffixes that stemming removes have this many letters: `-ization`, `-fulness`.

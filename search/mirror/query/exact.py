@@ -32,7 +32,7 @@ from search.retrieval.query.exact import (
     exact_weight,
     lone_name,
 )
-from search.retrieval.query.parser import quote_term
+from search.retrieval.query.match_units import quote_term
 from search.retrieval.query.titles import breadcrumb_of, title_keys
 from search.retrieval.text.unicode_scripts import has_token
 

@@ -27,18 +27,9 @@ from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.scores import lexical_scores, rarity
-from search.retrieval.query.parser import (
-    Complete,
-    Frequencies,
-    MatchUnit,
-    build_plain_match,
-    check_prefixes,
-    check_size,
-    compile_all,
-    compile_any,
-    parse_query,
-    raw_units,
-)
+from search.retrieval.query.match_units import Frequencies, MatchUnit, compile_all, compile_any
+from search.retrieval.query.parser import check_prefixes, check_size, parse_query, raw_units
+from search.retrieval.query.plain_match import Complete, build_plain_match
 from search.retrieval.query.rules import NO_RULES, SearchRules
 from search.retrieval.text.unicode_scripts import is_unspaced
 from search.retrieval.types import LexicalTotal

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import Final
 
 from search.retrieval.errors import preview
+from search.retrieval.query.match_units import Analysis, build_units
 from search.retrieval.query.operator_values import READERS, REMEDIES, Alternatives
-from search.retrieval.query.parser import Analysis, build_units, parse_query
+from search.retrieval.query.parser import parse_query
 from search.retrieval.query.stopwords import is_stop_word, language_of
 from search.retrieval.text.unicode_scripts import has_token, is_unspaced, words_of
 

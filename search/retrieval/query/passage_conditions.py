@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from search.retrieval.query.match_units import Analysis, MatchUnit
 from search.retrieval.query.operator_values import Column
 from search.retrieval.query.operators import Condition, QueryOperators
-from search.retrieval.query.parser import Analysis, MatchUnit
 from search.retrieval.query.titles import indexed_headings, title_key
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
-from search.retrieval.query.parser import MatchUnit
+from search.retrieval.query.match_units import MatchUnit
 from search.retrieval.text.plain_text import PlainText, Span
 from search.retrieval.text.tables import SEPARATOR
 from search.retrieval.text.unicode_scripts import (

@@ -107,7 +107,7 @@ def _fill(workspace: Workspace, text: GrowingText, number: int) -> None:
     """Write documents of one paragraph each past the pipeline, which would take hours for a million."""
     source = ensure_source(workspace, "bench", kind="upload")
     version = ensure_version(source, "")
-    drawn, now = random.Random(_SEED), timezone.now()  # noqa: S311 - not a secret
+    drawn, now = random.Random(_SEED), timezone.now()
     for start in range(0, number, _BATCH):
         documents, chunks = [], []
         for each in range(start, min(number, start + _BATCH)):

@@ -27,7 +27,7 @@ from search.mirror.postings import write as postings_write
 from search.mirror.postings.collection import ContributionCache
 from search.mirror.postings.score import PrecomputedContribution, phrase_contribution, word_contribution
 from search.mirror.sync.apply import Applier
-from search.retrieval.query.parser import build_units, compile_any
+from search.retrieval.query.match_units import build_units, compile_any
 from tests.integration.search.mirror.factories import apply, document_state
 
 WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "fruit", "c++"]

@@ -5,7 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search import analysis
-from search.retrieval.query.parser import build_plain_match, compile_all, parse_query
+from search.retrieval.query.match_units import compile_all
+from search.retrieval.query.parser import parse_query
+from search.retrieval.query.plain_match import build_plain_match
 from tests.unit.search.analysis.characters import SIGNS
 
 GERMAN = "Die Häuser sind mit einem Dach versehen"

@@ -13,21 +13,16 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.retrieval.errors import InvalidQuery
+from search.retrieval.query.match_units import MAX_TOKENS, compile_all, compile_any, quote_term
 from search.retrieval.query.parser import (
     MAX_RAW_CHARS,
     MAX_RAW_TOKENS,
-    MAX_TOKENS,
     ParsedQuery,
-    build_plain_match,
     check_prefixes,
     check_size,
-    compile_all,
-    compile_any,
-    content_units,
-    marked_units,
     parse_query,
-    quote_term,
 )
+from search.retrieval.query.plain_match import build_plain_match, content_units, marked_units
 from search.retrieval.text.unicode_scripts import has_token, words_of
 
 ROWS = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.analysis import STEMMED, UNSTEMMED_WORDS
-from search.retrieval.query.parser import marked_units
+from search.retrieval.query.plain_match import marked_units
 from search.retrieval.text.plain_text import PlainText, plain_text
 from search.retrieval.text.snippet import SnippetBuilder
 from search.retrieval.text.tables import SEPARATOR
