@@ -13,16 +13,8 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope, Workspace
-from search.api.query import (
-    AwaitedSeqField,
-    ChannelFields,
-    EnumeratedField,
-    FilterFields,
-    awaited_seq,
-    drop_nulls,
-    make_query,
-    parse_enum,
-)
+from search.api.query import awaited_seq, make_query, parse_enum
+from search.api.query_fields import AwaitedSeqField, ChannelFields, EnumeratedField, FilterFields, drop_nulls
 from search.api.search import json_response
 from search.api.wire_schemas import wire_component
 from search.context import (

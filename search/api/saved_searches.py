@@ -17,7 +17,8 @@ from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.http.site_address import site_address
 from kebab.people.models import Role, TokenScope
-from search.api.query import EnumeratedField, FilterFields, parse_enum
+from search.api.query import parse_enum
+from search.api.query_fields import EnumeratedField, FilterFields
 from search.models import Notify, SavedSearch
 from search.notifications.saved_searches import (
     change_search,

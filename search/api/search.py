@@ -12,7 +12,8 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView, next_link
 from kebab.people.models import Role, TokenScope
-from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, run_search
+from search.api.query import run_search
+from search.api.query_fields import TYPED_TEXT, FilterFields, SearchBody, SearchParameters
 from search.api.wire_schemas import wire_component
 from search.retrieval.wire import result_to_wire
 

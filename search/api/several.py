@@ -13,14 +13,8 @@ from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView
 from kebab.people.access.caller import Access, Caller, caller_access, caller_accesses
-from search.api.query import (
-    TYPED_TEXT,
-    ChannelFields,
-    FilterFields,
-    RankingFields,
-    effective_filters,
-    make_query,
-)
+from search.api.query import effective_filters, make_query
+from search.api.query_fields import TYPED_TEXT, ChannelFields, FilterFields, RankingFields
 from search.api.search import READ, json_response
 from search.api.wire_schemas import wire_component
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several

@@ -10,14 +10,8 @@ from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
-from search.api.query import (
-    AwaitedSeqField,
-    EnumeratedField,
-    FilterFields,
-    awaited_seq,
-    drop_nulls,
-    make_query,
-)
+from search.api.query import awaited_seq, make_query
+from search.api.query_fields import AwaitedSeqField, EnumeratedField, FilterFields, drop_nulls
 from search.models import KeptAnswer
 from search.retrieval.types import Mode
 

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer
-from search.api.query import FilterFields
+from search.api.query_fields import FilterFields
 from search.evaluation.judged import MAX_GRADE, MIN_GRADE, JudgedTopic, Qrel
 from search.models import Feedback, TopicOrigin
 from search.models.document import MAX_PATH_CHARS

@@ -3,7 +3,7 @@
 import pytest
 
 from search.api import bulk
-from search.api.query import MAX_BULK_QUERIES
+from search.api.query_fields import MAX_BULK_QUERIES
 from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import write

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from search.api.query import ChannelFields, FilterFields, QueryFields, SearchBody
+from search.api.query_fields import ChannelFields, FilterFields, QueryFields, SearchBody
 from search.models import Source
 from tests.api.refusals import refusal_of
 from tests.support.api import address

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab.http.admission.request_patterns import json_field_pattern, query_field_pattern
-from search.api.query import AwaitedSeqField
+from search.api.query_fields import AwaitedSeqField
 
 NAME = "min_seq"
 
