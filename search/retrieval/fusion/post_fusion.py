@@ -257,7 +257,9 @@ def apply_stages(
             shown = sort_entries(shown, sort_keys, stages.sort)
     if stages.pinned:
         with _measure("pin", timings, clock):
-            shown = lift_pinned(shown, stages.pinned, document_of, stages.mode)
+            shown = lift_pinned(
+                shown, stages.pinned, document_of, stages.mode, are_documents=stages.are_documents
+            )
     return PostFusionResult(
         entries=_renumber(shown),
         rerank=outcome,

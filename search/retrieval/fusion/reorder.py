@@ -61,11 +61,15 @@ def lift_pinned(
     pinned: Sequence[PinnedDocument],
     document_of: Mapping[str, Hashable],
     mode: Mode,
+    *,
+    are_documents: bool,
 ) -> list[RankedEntry]:
     """Return the list that begins with the pinned documents, in their order.
 
-    Each is shown by its best candidate, or else by its first chunk, with the best score of the list.
+    Each is shown by its best candidate, or else by its first chunk, with the best score of the list. In a
+    list of documents the latter has no further sections.
     """
+    sections = () if are_documents else None
     best = max((entry.score for entry in entries), default=1.0)
     first: list[RankedEntry] = []
     rest = list(entries)
@@ -73,7 +77,9 @@ def lift_pinned(
         found = next((entry for entry in rest if document_of.get(entry.chunk_id) == pin.document), None)
         if found is None:
             detail = RetrievalDetail(method=mode, fusion_score=best, pinned=True)
-            first.append(RankedEntry(rank=1, chunk_id=pin.chunk_id, score=best, retrieval=detail))
+            first.append(
+                RankedEntry(rank=1, chunk_id=pin.chunk_id, score=best, retrieval=detail, sections=sections)
+            )
         else:
             rest.remove(found)
             detail = replace(found.retrieval, fusion_score=best, related=False, pinned=True)

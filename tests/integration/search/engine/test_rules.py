@@ -78,6 +78,7 @@ def test_pinned_documents_come_first_in_their_order(handbook, mode, group):
     found = ask(handbook, "soup at  LUNCH", mode, group=group)
     assert paths(found)[:2] == ["k.md", "lunch.md"]
     assert [hit.retrieval.pinned for hit in found.hits[:3]] == [True, True, False][: len(found.hits)]
+    assert {hit.sections is None for hit in found.hits} == {group == "passage"}
     assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
     assert paths(found).count("lunch.md") == 1
     assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
