@@ -34,13 +34,8 @@ _TOPICS = "/eval/topics"
 _SAVED = "/saved-searches/<uuid:search_id>"
 _ANSWER = "/answers/<uuid:answer_id>"
 
+# Searches first: a URL is compared with the patterns before its own.
 urlpatterns = [
-    path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
-    path("dify/retrieval", DifyRetrievalView.as_view(), name="api-dify-retrieval"),
-    path(_STORES, VectorStoresView.as_view(), name="api-openai-stores"),
-    path(f"{_STORES}/<str:store>", VectorStoreView.as_view(), name="api-openai-store"),
-    path(f"{_STORES}/<str:store>/search", VectorStoreSearchView.as_view(), name="api-openai-search"),
-    path("search", SeveralSearchView.as_view(), name="api-search-several"),
     below_workspace("/search", SearchView.as_view(), "api-search"),
     below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),
     below_workspace("/suggest", SuggestView.as_view(), "api-suggest"),
@@ -70,4 +65,10 @@ urlpatterns = [
     below_workspace(f"{_SAVED}/feed", SavedSearchFeedView.as_view(), "api-saved-search-feed"),
     below_workspace("/feedback", FeedbackView.as_view(), "api-feedback"),
     below_workspace("/chunks/<hex32:chunk_id>", ChunkView.as_view(), "api-chunk"),
+    path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
+    path("dify/retrieval", DifyRetrievalView.as_view(), name="api-dify-retrieval"),
+    path(_STORES, VectorStoresView.as_view(), name="api-openai-stores"),
+    path(f"{_STORES}/<str:store>", VectorStoreView.as_view(), name="api-openai-store"),
+    path(f"{_STORES}/<str:store>/search", VectorStoreSearchView.as_view(), name="api-openai-search"),
+    path("search", SeveralSearchView.as_view(), name="api-search-several"),
 ]

@@ -153,7 +153,8 @@ def search_in_scope(
     started = time.perf_counter()
     scope, query = apply_operators(workspace, scope, query)
     stages = SearchSettings.of(workspace).stages(query, scope.rules.boosts)
-    stages = apply_pins(PostgresCorpus(workspace, scope), query, stages)
+    if scope.rules.pins:
+        stages = apply_pins(PostgresCorpus(workspace, scope), query, stages)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)

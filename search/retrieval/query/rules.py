@@ -85,7 +85,7 @@ class SearchRules:
         The longest phrases come first, and none overlaps with another.
         """
         start = 0
-        while self.synonyms and start < len(words):
+        while start < len(words):
             for stop in range(min(len(words), start + self.longest), start, -1):
                 others = self.synonyms.get(tuple(word for each in words[start:stop] for word in each))
                 if others:
@@ -96,6 +96,8 @@ class SearchRules:
 
     def expand(self, text: str) -> str:
         """Return `text` followed by the synonyms of its phrases, for models that read it."""
+        if not self.synonyms:
+            return text
         words = [(word,) for word in words_of(text)]
         others = dict.fromkeys(other for *_, found in self.alternatives(words) for other in found)
         return " ".join((text, *others)) if others else text
