@@ -117,4 +117,5 @@ def _summary(access: Access, result: SearchResult) -> dict[str, Any]:
         "took_ms": result.took_ms,
         "degraded": list(result.degraded),
         "warnings": list(result.warnings),
+        "promoted": [field_values(answer) for answer in result.promoted],
     }

@@ -79,6 +79,7 @@ def _search(accesses: list[Access], asked: SearchInput) -> dict[str, Any]:
             for access, result in found.by_workspace
             for message in result.warnings
         ],
+        "promoted": [answer for _, result in found.by_workspace for answer in result.promoted],
         "spaces": [
             (
                 access.workspace,

@@ -1,7 +1,7 @@
 """`search`: hits with their citations, as titles, snippets or whole passages."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -83,7 +83,7 @@ def _search_several(call: Call, given: SearchArguments) -> ToolOutput:
     messages = [
         f"{access.workspace.slug}: {message}"
         for access, result in found.by_workspace
-        for message in degradation_messages(result)
+        for message in (*_promoted(result), *degradation_messages(result))
     ]
     return fit_results(given.max_tokens, shown, messages if shown else [_NOTHING, *messages])
 
@@ -92,8 +92,14 @@ def hits_output(call: Call, result: SearchResult, texts: Mapping[str, str], max_
     """Return the hits in `texts` that fit; a text of '' shows a hit without text."""
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
     shown = [_present_hit(call, call.access.workspace, hit, texts[hit.chunk_id]) for hit in hits]
-    messages = degradation_messages(result)
+    messages = (*_promoted(result), *degradation_messages(result))
     return fit_results(max_tokens, shown, [*messages] if shown else [_NOTHING, *messages])
+
+
+def _promoted(result: SearchResult) -> Iterator[str]:
+    """Yield the answers that the team has written for the query."""
+    for answer in result.promoted:
+        yield "Promoted answer: " + " ".join(filter(None, (answer.title, answer.text, answer.url)))
 
 
 def _present_hit(call: Call, workspace: Workspace, hit: SearchHit, text: str) -> FoundText:

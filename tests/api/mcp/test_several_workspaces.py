@@ -4,6 +4,7 @@ import pytest
 
 from kebab.people.models import Membership, Role
 from kebab.people.tokens import mint_personal_token
+from search.settings.rules import validate_rules
 from tests.api.mcp.clients import Line, text_of
 from tests.api.mcp.shelf import commit
 from tests.support.actors import make_person
@@ -32,6 +33,19 @@ def test_search_without_a_workspace_is_one_of_all(line, shelf, other):
     assert "install.md" not in alone
     for detail in ("titles", "passages"):
         assert "comets.md" in line.text("search", query="comet", detail=detail)
+
+
+def test_promoted_answers_of_a_workspace_are_notes(line, other):
+    answer = {"kind": "answer", "queries": ["comet"], "title": "Comets", "text": "See the quay.", "url": ""}
+
+    def promote():
+        other.settings["rules"] = validate_rules([answer])
+        other.save(update_fields=["settings"])
+
+    commit(promote)
+    note = "Promoted answer: Comets See the quay."
+    assert line.data("search", query="comet")["notes"] == [f"{other.slug}: {note}"]
+    assert line.data("search", query="comet", workspace=other.slug)["notes"] == [note]
 
 
 def test_fetch_finds_the_document_in_whichever_workspace_has_it(line, other):

@@ -107,6 +107,8 @@ def test_promoted_answers_and_pins_are_in_the_response(admin, space):
     response = admin.get(f"/api/v1/workspaces/{space.slug}/search", {"q": "Boats", "mode": "lexical"}).json()
     assert response["promoted"] == [{"title": "Boats", "text": "", "url": ""}]
     assert [hit["retrieval"]["pinned"] for hit in response["hits"]] == [False]
+    (several,) = admin.post("/api/v1/search", {"q": "boats"}, format="json").json()["workspaces"]
+    assert several["promoted"] == response["promoted"]
 
 
 def test_the_audit_log_has_the_number_of_rules_and_not_their_text(admin, space):

@@ -101,6 +101,7 @@ def test_a_rule_is_switched_and_deleted(admin, space):
 
 def test_promoted_answers_stand_above_the_hits(admin, space):
     add(admin, space, "answer", queries="lunch", match="exact", title="At noon", text="<b>", url="")
-    page = admin.get(f"/w/{space.slug}/search?q=lunch").content.decode()
-    assert "<strong>At noon</strong>" in page
-    assert "&lt;b&gt;" in page
+    for path in (f"/w/{space.slug}/search", "/search"):
+        page = admin.get(f"{path}?q=lunch").content.decode()
+        assert "<strong>At noon</strong>" in page
+        assert "&lt;b&gt;" in page
