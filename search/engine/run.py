@@ -23,6 +23,7 @@ from search.mirror.errors import MirrorError
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
+from search.mirror.query.listing import ListingLeg
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.errors import InvalidQuery
@@ -33,7 +34,7 @@ from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
+from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, Sort, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
@@ -93,11 +94,11 @@ def run_search(
     InvalidQuery, CandidatesLost.
     """
     search = _Search(corpus, query, stages, with_snippets=with_snippets, executor=executor)
-    if query.mode is Mode.VECTOR or search.is_blank:
+    if not search.is_listing and (query.mode is Mode.VECTOR or search.is_blank):
         return search.run(None)
     try:
         with corpus.open_mirror() as view:
-            return search.correct(view).run(view)
+            return (search if search.is_listing else search.correct(view)).run(view)
     except MirrorError:
         DEGRADED.add("lexical", "out_of_time")
         return search.run(None)
@@ -124,6 +125,8 @@ class _Search:
         self._with_snippets = with_snippets
         self._executor = executor
         self._settings = SearchSettings.of(corpus.workspace)
+        #: Whether it lists documents for want of words.
+        self.is_listing = not (query.sort is Sort.RELEVANCE or query.typed_text.strip() or query.channels)
         #: Whether it finds nothing for want of words, so that no index is opened.
         self.is_blank = not (
             query.text.strip() or query.channels or query.explain or query.why_not is not None
@@ -223,7 +226,7 @@ class _Search:
         query = self._query
         is_calibrated = vector.space is not None and vector.space.model == MODEL
         apply = partial(apply_floor, ranked, is_calibrated=is_calibrated, leaves_out=query.floor)
-        if query.mode is not Mode.VECTOR or not len(ranked):
+        if self.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
             return apply(ranked.lists.get("lexical"))
         try:
             with self._corpus.open_mirror(may_build=False) as view:
@@ -248,7 +251,7 @@ class _Search:
         return warnings if operators is None else (*warnings, *operators.messages(has_hits=bool(page.hits)))
 
     def _seq(self, view: MirrorView | None) -> int:
-        if self._query.mode is Mode.VECTOR or self.is_blank:
+        if view is None and (self._query.mode is Mode.VECTOR or self.is_blank):
             return self._corpus.scope.head_seq
         return 0 if view is None else view.seq
 
@@ -270,6 +273,8 @@ class _Search:
 
     def _legs(self, view: MirrorView | None, vector: VectorLeg) -> list[Leg]:
         query = self._query
+        if self.is_listing and view is not None:
+            return [ListingLeg(view, query.sort, is_checked=self._corpus.is_current(view))]
         if self.is_blank:
             return [EmptyLeg(name, is_available=True) for name in _LEGS[query.mode]]
         if query.mode is Mode.VECTOR:

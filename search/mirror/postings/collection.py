@@ -26,7 +26,14 @@ from search.mirror.postings.entries import (
     read_postings,
 )
 from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
-from search.mirror.query.attributes import Attribute, IndexingTimes, read_attribute, read_indexing_times
+from search.mirror.query.attributes import (
+    Attribute,
+    IndexingTimes,
+    read_attribute,
+    read_indexing_times,
+    read_order,
+)
+from search.retrieval.types import Sort
 
 #: The alternative index terms of a word, or a phrase's expression, and the weights of breadcrumb and text.
 Key = tuple[tuple[str, ...], tuple[float, float]]
@@ -105,6 +112,7 @@ class Collection:
     _main_language: list[str] = field(default_factory=list, init=False, compare=False)
     _attributes: dict[str, Attribute] = field(default_factory=dict, init=False, compare=False)
     _indexing_times: list[IndexingTimes] = field(default_factory=list, init=False, compare=False)
+    _orders: dict[Sort, np.ndarray] = field(default_factory=dict, init=False, compare=False)
     _masks: OrderedDict[Hashable, np.ndarray] = field(default_factory=OrderedDict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -158,6 +166,12 @@ class Collection:
         if not self._indexing_times:
             self._indexing_times.append(read_indexing_times(connection, self.keys))
         return self._indexing_times[0]
+
+    def document_order(self, connection: apsw.Connection, sort: Sort) -> np.ndarray:
+        """Return the rows of the mirror's documents in an order of `read_order`; read once."""
+        if sort not in self._orders:
+            self._orders[sort] = read_order(connection, sort)
+        return self._orders[sort]
 
     def score_words(
         self, connection: apsw.Connection, words: Iterable[tuple[str, ...]], weights: tuple[float, float]

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 
 from search.retrieval.query.metadata import Value
+from search.retrieval.types import Sort
 
 #: Precedes the name of a field of metadata.
 METADATA_PREFIX: Final = "metadata."
@@ -47,6 +48,9 @@ _TAGGED = "JOIN documents d ON d.doc = t.doc"
 _VALUED = "JOIN documents d ON d.doc = v.doc"
 _OF_SOURCES = "d.source_key IN (SELECT value FROM json_each(?))"
 _INDEXED = "SELECT d.doc, d.indexed_at FROM documents d {where}"
+
+_ORDERS: Final = {Sort.DATE: "dated_at DESC, doc", Sort.TITLE: "title_key, doc"}
+_IN_ORDER = "SELECT group_concat(doc) FROM (SELECT doc FROM documents ORDER BY {order})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,12 @@ def read_indexing_times(connection: apsw.Connection, keys: Sequence[str] | None)
     rows = connection.execute(_INDEXED.format(where=where), values).fetchall()
     indexed = np.array(rows, np.float64).reshape(len(rows), 2)
     return IndexingTimes(indexed[:, 0].astype(np.int64), indexed[:, 1])
+
+
+def read_order(connection: apsw.Connection, sort: Sort) -> np.ndarray:
+    """Return the rows of all documents, (m,) int64, the newest first, or by title."""
+    listed = connection.execute(_IN_ORDER.format(order=_ORDERS[sort])).get
+    return np.fromstring(listed or "", np.int64, sep=",")
 
 
 def _build_attribute(rows: Iterable[tuple[Value, str]]) -> Attribute:

@@ -71,8 +71,10 @@ class QueryOperators:
 
     def messages(self, *, has_hits: bool) -> tuple[str, ...]:
         """Return the messages for a result."""
-        if has_hits or not self.conditions or not has_token(self.text):
+        if has_hits or not self.conditions:
             return self.warnings
+        if not has_token(self.text):
+            return (*self.warnings, "There are no words to search for; type some beside the filters.")
         return (
             *self.warnings,
             f"Nothing was found that meets {', '.join(self.typed)}; leave some of it out.",
@@ -162,8 +164,6 @@ class _Parser:
     def _search_names(self) -> None:
         for place in self._named:
             self._left[place] = self._text[place]
-        if not self._named:
-            self._warnings.append("There are no words to search for; type some beside the filters.")
 
 
 def _place_of_value(match: re.Match[str]) -> slice:

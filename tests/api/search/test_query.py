@@ -238,6 +238,15 @@ def test_hits_are_in_the_order_asked_for(search):
     assert titles == sorted(titles) and len(titles) == 10
 
 
+def test_all_documents_are_listed_page_by_page_without_words(search):
+    first = search(q="", sort="title", k=2).json()
+    second = search(q=None, mode=None, cursor=first["next_cursor"]).json()
+    listed = [hit["doc_path"] for hit in (*first["hits"], *second["hits"])]
+    assert len(first["hits"]) == 2
+    assert len(set(listed)) == len(listed) == 4
+    assert search(q="").json()["hits"] == []
+
+
 def test_recency_lowers_what_is_old(search, workspace):
     def last(**given):
         return search(q="alpha Notiz", group="document", **given).json()["hits"][-1]

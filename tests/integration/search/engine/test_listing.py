@@ -1,0 +1,50 @@
+"""Searches without words in an order of their own: they list the documents that pass the filters."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kebab.people.reader import OPERATOR
+from search.engine.search import search
+from search.models import Source
+from search.retrieval.types import Group, Mode, SearchQuery, Sort
+from tests.support.corpus import chunk, restrict, write
+from tests.support.search import ask, embed, paths, sync
+
+
+@pytest.fixture
+def shelf(workspace):
+    for path, title, year in (("b.md", "Alpha", 2020), ("a.md", "Gamma", 2026), ("c.md", "beta", 2023)):
+        texts = (f"{title} one.", chunk("f()", 1, kind="code", language="python"))
+        write(workspace, path, *texts, title=title, modified_at=datetime(year, 1, 1, tzinfo=UTC))
+    sync(workspace)
+    embed(workspace)
+    return workspace
+
+
+@pytest.mark.parametrize("group", Group)
+@pytest.mark.parametrize("mode", Mode)
+def test_documents_are_listed_by_date_or_title(shelf, mode, group):
+    newest = ask(shelf, "", mode, sort=Sort.DATE, group=group)
+    assert paths(newest) == ["a.md", "c.md", "b.md"]
+    assert [hit.snippet for hit in newest.hits] == ["Gamma one.", "beta one.", "Alpha one."]
+    assert paths(ask(shelf, " ", mode, sort=Sort.TITLE, group=group)) == ["b.md", "c.md", "a.md"]
+    assert paths(ask(shelf, "", mode)) == []
+
+
+def test_filters_and_operators_narrow_a_listing(shelf):
+    write(shelf, "prose.md", "No code.")
+    sync(shelf)
+    code = ask(shelf, "", sort=Sort.TITLE, kind=("code",))
+    assert (paths(code), code.hits[0].snippet) == (["b.md", "c.md", "a.md"], "f()")
+    assert paths(ask(shelf, "after:2025", sort=Sort.DATE, operators=True)) == ["prose.md", "a.md"]
+    assert paths(ask(shelf, "", sort=Sort.DATE, path_glob=("missing*",))) == []
+
+
+def test_hidden_documents_are_not_listed(shelf):
+    restrict(Source.objects.in_workspace(shelf).get(key="docs"))
+    write(shelf, "open.md", "Open.", source="open")
+    sync(shelf)
+    query = SearchQuery(text="", mode=Mode.LEXICAL, sort=Sort.DATE)
+    assert paths(search(shelf, query)) == ["open.md"]
+    assert len(paths(search(shelf, query, reader=OPERATOR))) == 4
