@@ -99,16 +99,19 @@ def _to_wire(query: str, found: SeveralResults) -> Wire:
         "query": query,
         "took_ms": found.took_ms,
         "hits": [{"workspace": each.workspace.slug, "hit": hit_to_wire(each.hit)} for each in found.hits],
-        "workspaces": [_summary(access, result) for access, result in found.by_workspace],
+        "workspaces": [
+            _summary(access, result, found.count_hits(access.workspace))
+            for access, result in found.by_workspace
+        ],
     }
 
 
-def _summary(access: Access, result: SearchResult) -> dict[str, Any]:
+def _summary(access: Access, result: SearchResult, n_hits: int) -> dict[str, Any]:
     total = result.lexical_total
     return {
         "slug": access.workspace.slug,
         "name": access.workspace.name,
-        "hits": len(result.hits),
+        "hits": n_hits,
         "related_total": result.related_total,
         "lexical_total": None if total is None else field_values(total),
         "index_version": result.index_version,

@@ -83,10 +83,10 @@ def _search(accesses: list[Access], asked: SearchInput) -> dict[str, Any]:
         "spaces": [
             (
                 access.workspace,
-                len(result.hits),
+                found.count_hits(access.workspace),
                 f"{reverse('search', args=[access.workspace.slug])}?{urlencode({'q': asked.text})}",
             )
-            for access, result in found.by_workspace
+            for access, _ in found.by_workspace
         ],
     }
 

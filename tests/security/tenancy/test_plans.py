@@ -1,8 +1,8 @@
 """Plans of a search under row-level security use indexes as without, and no function call per row.
 
-Tables of tests are small, so sequential scans are disabled: the question is where an index can serve. Which of
-several serves may differ, as they cost about the same. Statistics are fresh, without the rows that other tests
-have left.
+Tables of tests are small, so sequential scans are disabled: the question is where an index can serve. Which
+of several serves may differ, as they cost about the same. Statistics are fresh, without the rows that other
+tests have left.
 """
 
 import re

@@ -1,0 +1,52 @@
+"""Search over several workspaces, compared with a merge of their whole lists."""
+
+import pytest
+
+from kebab.people.operator import command_line_access
+from search.engine.several import search_several
+from search.retrieval.types import Mode, SearchQuery
+from tests.support.actors import make_workspace
+from tests.support.corpus import write_each
+from tests.support.search import ask, sync
+
+pytestmark = pytest.mark.usefixtures("mirrors")
+
+# The number of hits of each workspace.
+_SIZES = [(12, 12, 12), (12, 1, 0), (0, 2, 5), (3, 3, 3)]
+
+
+@pytest.fixture
+def make_spaces(transactional_db):
+    def make(sizes):
+        spaces = [make_workspace() for _ in sizes]
+        for space, size in zip(spaces, sizes, strict=True):
+            write_each(space, [f"heron {number} " + "reed " * number for number in range(size)])
+            sync(space)
+        return spaces
+
+    return make
+
+
+@pytest.mark.parametrize("sizes", _SIZES)
+def test_hits_are_those_of_the_whole_lists(make_spaces, sizes):
+    spaces = make_spaces(sizes)
+    whole = [
+        (hit.rank, -hit.score, space.slug, hit.doc_path)
+        for space in spaces
+        for hit in ask(space, "heron", k=10).hits
+    ]
+    for k in (1, 4, 10):
+        found = search_several(
+            [command_line_access(space) for space in spaces],
+            lambda access: SearchQuery(text="heron", mode=Mode.LEXICAL, k=10),
+            k=k,
+            per_workspace=10,
+        )
+        given = [(each.hit.rank, -each.hit.score) for each in found.hits]
+        assert given == [(rank, score) for rank, score, *_ in sorted(whole)][:k]
+        assert {(each.workspace.slug, each.hit.doc_path) for each in found.hits} <= {
+            (slug, path) for *_, slug, path in whole
+        }
+        assert [found.count_hits(space) for space in spaces] == [
+            sum(each.workspace == space for each in found.hits) for space in spaces
+        ]
