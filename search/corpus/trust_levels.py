@@ -13,8 +13,13 @@ from search.models import Document, Source, SourceKind, Trust
 
 #: Documents that one transaction changes at most.
 BATCH: Final = 10_000
-# Sources whose documents come from people outside: pages, mails, feeds.
-_WRITTEN_BY_OTHERS: Final = frozenset({SourceKind.WEB, SourceKind.FEED, SourceKind.IMAP, SourceKind.PROGRAM})
+# Sources whose documents come from people outside: pages, mails, feeds, issues.
+_WRITTEN_BY_OTHERS: Final = frozenset(
+    {
+        *(SourceKind.WEB, SourceKind.FEED, SourceKind.IMAP, SourceKind.PROGRAM),
+        *(SourceKind.MEDIAWIKI, SourceKind.GITHUB, SourceKind.GITLAB),
+    }
+)
 # Waits for `apply_default_trust`, and holds it off until the transaction ends; no other change of the source.
 _SHARE: Final = "SELECT default_trust FROM search_source WHERE workspace_id = %s AND id = %s FOR KEY SHARE"
 

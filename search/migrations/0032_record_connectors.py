@@ -14,6 +14,9 @@ KINDS = [
     ("webdav", "Webdav"),
     ("feed", "Feed"),
     ("imap", "Imap"),
+    ("mediawiki", "Mediawiki"),
+    ("github", "Github"),
+    ("gitlab", "Gitlab"),
     ("program", "Program"),
 ]
 

@@ -33,6 +33,9 @@ class SourceKind(models.TextChoices):
     WEBDAV = "webdav"
     FEED = "feed"
     IMAP = "imap"
+    MEDIAWIKI = "mediawiki"
+    GITHUB = "github"
+    GITLAB = "gitlab"
     PROGRAM = "program"
 
 

@@ -139,6 +139,8 @@ def _record_field(field: ConnectorField) -> serializers.Field[Any, Any, Any, Any
         return ShortListField(
             child=serializers.CharField(max_length=MAX_TEXT_CHARS), max_length=_MAX_PATTERNS, **options
         )
+    if field.type == "flag":
+        return serializers.BooleanField(**options)
     return serializers.CharField(max_length=MAX_TEXT_CHARS, trim_whitespace=field.type != "secret", **options)
 
 

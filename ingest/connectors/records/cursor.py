@@ -1,12 +1,52 @@
 """Cursors of record connectors, as a version of a source stores them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Self
+from datetime import datetime, timedelta
+from typing import Final, Self
 
+from django.utils import timezone
+
+from ingest.connectors.records.protocol import CompleteRecord, CursorRecord, Record
 from kebab.people.models import Group
 from search.models import Source, SourceReader
+
+#: Sources that list what has changed, but not all that is deleted, are listed whole this often.
+RELIST_AFTER: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeCursor:
+    """The state of a reader that lists what has changed since a time of the server's clock."""
+
+    #: "" before the first listing
+    since: str = ""
+    #: start of the last whole listing, in ISO format
+    listed_at: str = ""
+
+    @classmethod
+    def parse(cls, state: str) -> Self:
+        """Return the cursor to go on from: that of the first listing if a whole one is due."""
+        cursor = cls(**json.loads(state)) if state else cls()
+        is_due = not cursor.since or timezone.now() - datetime.fromisoformat(cursor.listed_at) >= RELIST_AFTER
+        return cls.first() if is_due else cursor
+
+    @classmethod
+    def first(cls) -> Self:
+        """Return the cursor of a listing of everything that begins now."""
+        return cls(listed_at=timezone.now().isoformat())
+
+    @property
+    def is_first(self) -> bool:
+        """Return whether everything is listed."""
+        return not self.since
+
+    def end(self, since: str, *, is_whole: bool = True) -> Iterator[Record]:
+        """Yield the records that end a listing; the next one goes on from `since`."""
+        if self.is_first and is_whole:
+            yield CompleteRecord()
+        yield CursorRecord(state=json.dumps(asdict(self) | {"since": since}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.feed import FeedReader
+from ingest.connectors.records.github import GithubReader, check_github
+from ingest.connectors.records.gitlab import GitlabReader, check_gitlab
 from ingest.connectors.records.mailbox import MailboxReader, check_mailbox
+from ingest.connectors.records.mediawiki import MediawikiReader, check_mediawiki
 from ingest.connectors.records.program.reader import ProgramReader, check_program
 from ingest.connectors.records.protocol import RecordReader
 from ingest.connectors.records.s3 import BucketReader
@@ -138,8 +141,93 @@ _PROGRAM: Final = ConnectorKind(
     check=check_program,
 )
 
+_MEDIAWIKI: Final = ConnectorKind(
+    kind=SourceKind.MEDIAWIKI,
+    label=_("MediaWiki"),
+    heading=_("Add a MediaWiki"),
+    summary=_("The pages of a wiki, as readers see them, with author and date."),
+    icon="book-open-text",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("API address"),
+            help=_("For example https://wiki.example.org/w/api.php, as the page Special:Version shows it."),
+            is_required=True,
+        ),
+        ConnectorField(
+            name="namespaces",
+            label=_("Namespaces"),
+            help=_("Comma-separated numbers. If empty, 0: articles."),
+            type="list",
+        ),
+        replace(_USERNAME, help=_("For a wiki that is not public, of a bot password such as Ada@kebab.")),
+        replace(_PASSWORD, help=_("From the wiki’s page Special:BotPasswords. Stored encrypted.")),
+    ),
+    open=MediawikiReader,
+    check=check_mediawiki,
+)
+
+_API_URL: Final = ConnectorField(name="api_url", label=_("API address"))
+_TOKEN: Final = ConnectorField(
+    name="token",
+    label=_("Access token"),
+    type="secret",
+    is_credential=True,
+)
+
+_GITHUB: Final = ConnectorKind(
+    kind=SourceKind.GITHUB,
+    label=_("GitHub issues"),
+    heading=_("Add the issues of a GitHub repository"),
+    summary=_("Issues with their comments, and pull requests if you like. Also of GitHub Enterprise."),
+    icon="circle-dot",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("Repository"),
+            help=_(
+                "For example https://github.com/owner/project. Add its wiki as a git repository:"
+                " https://github.com/owner/project.wiki.git"
+            ),
+            is_required=True,
+        ),
+        replace(
+            _TOKEN, help=_("Needs read access to issues. Without one, GitHub allows 60 requests an hour.")
+        ),
+        ConnectorField(name="pull_requests", label=_("Include pull requests"), type="flag"),
+        replace(_API_URL, help=_("Derived from the repository’s address if empty.")),
+    ),
+    open=GithubReader,
+    check=check_github,
+)
+
+_GITLAB: Final = ConnectorKind(
+    kind=SourceKind.GITLAB,
+    label=_("GitLab project"),
+    heading=_("Add the issues and the wiki of a GitLab project"),
+    summary=_("Issues with their comments, and the pages of the wiki. Also of your own server."),
+    icon="square-kanban",
+    fields=(
+        ConnectorField(
+            name="url",
+            label=_("Project"),
+            help=_("For example https://gitlab.com/group/project"),
+            is_required=True,
+        ),
+        replace(_TOKEN, help=_("Needs the scope read_api. Stored encrypted, never shown again.")),
+        replace(
+            _API_URL,
+            help=_(
+                "Derived from the project’s address if empty. For example https://example.org/gitlab/api/v4"
+            ),
+        ),
+    ),
+    open=GitlabReader,
+    check=check_gitlab,
+)
+
 RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {
-    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED, _PROGRAM)
+    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED, _MEDIAWIKI, _GITHUB, _GITLAB, _PROGRAM)
 }
 
 

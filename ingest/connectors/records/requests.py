@@ -1,9 +1,10 @@
 """Requests of record connectors to one HTTP server, with retries."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from django.conf import settings
@@ -26,6 +27,12 @@ _BROKEN: Final = 500
 _BROKEN_IN_A_ROW: Final = 3
 _REFUSALS: Final = frozenset({401, 403})
 _NOT_FOUND: Final = frozenset({404, 410})
+# Of a refusal, which may be about a limit that no header names.
+_REMARK_BYTES: Final = 2_000
+_HEADERS: Final = (
+    *("etag", "last-modified", "location", "retry-after", "link", "x-next-page"),
+    *("x-ratelimit-remaining", "x-ratelimit-reset"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +42,23 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    #: values by name of the cookies that it sets
+    cookies: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_rate_limited(self) -> bool:
+        """Return whether the server refuses it because there were too many requests; some do so with 403."""
+        is_spent = self.headers.get("x-ratelimit-remaining") == "0" or bool(self.headers.get("retry-after"))
+        says_so = b"rate limit" in self.body[:_REMARK_BYTES].lower()
+        return self.status == 429 or (self.status == 403 and (is_spent or says_so))
+
+    @property
+    def wait_s(self) -> float:
+        """Return the seconds that the server asks to wait before the next request; 0 if it names none."""
+        if wait_s := _seconds(self.headers.get("retry-after", "")):
+            return wait_s
+        resets_at = _seconds(self.headers.get("x-ratelimit-reset", ""))
+        return max(0.0, resets_at - time.time()) if self.is_rate_limited and resets_at else 0.0
 
 
 class _RequestBroken(SourceAway):
@@ -71,20 +95,29 @@ class ServerRequests:
             except ResponseTooLarge:
                 raise
             except RequestFailed as error:
-                reason, after_s, is_own_fault = str(error), "", isinstance(error, TimedOut)
+                reason, wait_s, is_own_fault = str(error), 0.0, isinstance(error, TimedOut)
                 pause_s = None if isinstance(error, AddressRefused) else pause_s
             else:
-                if answer.status not in _UNAVAILABLE:
+                if answer.status not in _UNAVAILABLE and not answer.is_rate_limited:
                     return answer
-                reason, after_s = f"answers {answer.status}", answer.headers.get("retry-after", "")
+                reason, wait_s = f"answers {answer.status}", answer.wait_s
                 is_own_fault = answer.status == _BROKEN
+                if answer.is_rate_limited and wait_s > _MAX_PAUSE_S:
+                    # Requests before that count against the limit, too.
+                    reason, pause_s = f"limits requests; sync again in {math.ceil(wait_s / 60)} minutes", None
             if pause_s is None:
                 raise (_RequestBroken if is_own_fault else SourceAway)(f"{self._server.host} {reason}.")
-            pause(max(pause_s, _seconds(after_s)), self._while_waiting)
+            pause(max(pause_s, min(wait_s, _MAX_PAUSE_S)), self._while_waiting)
         raise AssertionError
 
     def fetch(self, key: str, *, limit_bytes: int, headers: Callable[[], Mapping[str, str]] = dict) -> bytes:
         """Return the bytes of a document. Raises FileNotFoundError, OSError, SourceAway."""
+        return self.fetch_answer(key, limit_bytes=limit_bytes, headers=headers).body
+
+    def fetch_answer(
+        self, key: str, *, limit_bytes: int, headers: Callable[[], Mapping[str, str]] = dict
+    ) -> Answer:
+        """Return the response with the bytes of a document. Raises FileNotFoundError, OSError, SourceAway."""
         try:
             answer = self.request("GET", key, limit_bytes=limit_bytes, headers=headers)
         except ResponseTooLarge as error:
@@ -101,7 +134,7 @@ class ServerRequests:
             raise SourceAway(f"{self._server.host} refuses the credentials (401).")
         if answer.status != 200:
             raise OSError(f"{self._server.host} answers {answer.status}.")
-        return answer.body
+        return answer
 
     def fail_listing(self, answer: Answer, detail: str = "") -> NoReturn:
         """Raise ListingFailed for a response that is no listing."""
@@ -127,11 +160,11 @@ class ServerRequests:
             headers=headers,
             on_wait=self._while_waiting,
         ) as response:
-            names = ("etag", "last-modified", "location", "retry-after")
             return Answer(
                 status=response.status,
-                headers={name: response.header(name) for name in names},
+                headers={name: response.header(name) for name in _HEADERS},
                 body=response.read(limit_bytes),
+                cookies=dict(map(_parse_cookie, response.headers("set-cookie"))),
             )
 
 
@@ -143,6 +176,12 @@ def pause(seconds: float, while_waiting: Callable[[], None]) -> None:
         time.sleep(min(left_s, _POLL_S))
 
 
-def _seconds(retry_after: str) -> float:
-    is_number = retry_after.isascii() and retry_after.isdecimal() and len(retry_after) < 6
-    return min(float(retry_after), _MAX_PAUSE_S) if is_number else 0.0
+def _seconds(value: str) -> float:
+    """Return the seconds that a header names; 0.0 for anything but a whole number."""
+    return float(value) if value.isascii() and value.isdecimal() and len(value) < 12 else 0.0
+
+
+def _parse_cookie(header: str) -> tuple[str, str]:
+    """Return the name and the value that a Set-Cookie header sets."""
+    name, _, value = header.partition(";")[0].partition("=")
+    return name.strip(), value.strip()

@@ -25,7 +25,7 @@ class ConnectorField:
     name: str
     label: Words
     help: Words = ""
-    type: Literal["text", "list", "secret"] = "text"
+    type: Literal["text", "list", "secret", "flag"] = "text"
     is_required: bool = False
     #: Part of the credentials, which are encrypted and never shown.
     is_credential: bool = False

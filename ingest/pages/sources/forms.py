@@ -343,6 +343,8 @@ def _form_field(field: ConnectorField) -> forms.Field:
     options: dict[str, Any] = {"required": field.is_required, "label": field.label, "help_text": field.help}
     if field.type == "list":
         return ListField(**options)
+    if field.type == "flag":
+        return forms.BooleanField(**options)
     if field.type == "secret":
         widget = forms.PasswordInput(attrs={"autocomplete": "off"})
         help_text = field.help or _("Stored encrypted, never shown again.")
@@ -368,7 +370,7 @@ class NewRecordForm(NewSourceForm):
         words = [str(clean.get(name) or "") for name in ("bucket", "prefix")]
         if not any(words):
             split = urlsplit(str(clean.get("url", clean.get("program", ""))))
-            words = [split.hostname or "", split.path.strip("/")]
+            words = [split.hostname or "", split.path.removesuffix("api.php").strip("/")]
         return " ".join(filter(None, words)).strip("/")
 
 

@@ -1,5 +1,6 @@
 """The address of a document where it comes from: a web page, or a file on a git host."""
 
+from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -7,7 +8,12 @@ from search.models import Document, SourceKind
 from search.pages.document.cited_range import CitedRange
 
 #: Kinds whose connectors state the address of a document.
-_STATE_ADDRESSES: Final = frozenset({SourceKind.WEB, SourceKind.FEED, SourceKind.PROGRAM})
+_STATE_ADDRESSES: Final = frozenset(
+    {
+        *(SourceKind.WEB, SourceKind.FEED, SourceKind.PROGRAM),
+        *(SourceKind.MEDIAWIKI, SourceKind.GITHUB, SourceKind.GITLAB),
+    }
+)
 #: Hosts whose addresses of files are known, with what stands before the branch.
 _GIT_HOSTS: Final = {"github.com": "blob", "gitlab.com": "-/blob", "codeberg.org": "src/branch"}
 
@@ -36,6 +42,9 @@ def _file_on_git_host(document: Document, cited: CitedRange) -> str:
     if before is None:
         return ""
     repository = f"https://{parts.hostname}{parts.path.rstrip('/').removesuffix('.git')}"
+    if parts.hostname == "github.com" and repository.endswith(".wiki"):
+        # The repository of a wiki, whose pages all have their name as address, whatever their folder.
+        return f"{repository.removesuffix('.wiki')}/wiki/{quote(PurePosixPath(document.path).stem)}"
     revision = document.version.tag or str(document.source.config.get("branch") or "HEAD")
     lines = f"#L{cited.start}" if cited.start and document.is_read_verbatim else ""
     return f"{repository}/{before}/{quote(revision)}/{quote(document.path)}{lines}"

@@ -20,9 +20,11 @@ from typing import Any, Protocol
 import boto3
 from moto.backends import get_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
 from wsgidav.wsgidav_app import WsgiDAVApp
 
+from tests.integration.ingest.connectors.records.issue_hosts import github_host, gitlab_host
+from tests.integration.ingest.connectors.records.web_host import WebHost
+from tests.integration.ingest.connectors.records.wiki_host import wiki_host
 from tests.support.stack import eventually, free_port
 
 
@@ -49,52 +51,6 @@ class Host(Protocol):
     def path(self, name: str) -> str:
         """Return the path of the note's document."""
         ...
-
-
-class WebHost:
-    """A WSGI application behind a door that counts fetches and can be shut."""
-
-    def __init__(
-        self, application: Callable[..., Any], is_fetch: Callable[[Mapping[str, Any]], bool]
-    ) -> None:
-        self._application = application
-        self._is_fetch = is_fetch
-        self.fetched: list[str] = []
-        self.fetches_left: int | None = None
-        #: Paths of requests that the server fails at.
-        self.broken: set[str] = set()
-        self.server = make_server("127.0.0.1", 0, self, threaded=True)
-
-    @property
-    def url(self) -> str:
-        """Return the address of the server."""
-        return f"http://127.0.0.1:{self.server.port}"
-
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        """Answer a request, or 503 when the server is away."""
-        if self._is_fetch(environ):
-            self.fetched.append(environ["PATH_INFO"])
-            if self.fetches_left is not None:
-                self.fetches_left -= 1
-        if environ["PATH_INFO"] in self.broken:
-            start_response("500 Internal Server Error", [("Content-Length", "0")])
-            return [b""]
-        if self.fetches_left is not None and self.fetches_left < 0:
-            start_response("503 Service Unavailable", [("Content-Length", "0"), ("Connection", "close")])
-            return [b""]
-        return self._application(environ, start_response)
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Serve during the block."""
-        thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield
-        finally:
-            self.server.shutdown()
-            thread.join()
-            self.server.server_close()
 
 
 class S3Host(WebHost):
@@ -412,4 +368,7 @@ HOSTS: Mapping[str, Callable[[], AbstractContextManager[Any]]] = {
     "webdav": webdav_host,
     "feed": feed_host,
     "imap": mail_host,
+    "mediawiki": wiki_host,
+    "github": github_host,
+    "gitlab": gitlab_host,
 }

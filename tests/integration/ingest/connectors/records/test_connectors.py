@@ -1,7 +1,10 @@
 """Each connector against a real server: first sync, changes, deletions, outages, wrong credentials."""
 
+from datetime import timedelta
+
 import pytest
 
+from ingest.connectors.records import cursor
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -17,7 +20,9 @@ NOTES = {"tides": "About tides", "boats at sea": "About boats", "häfen": "About
 
 
 # Sources of single documents, which notice that one is deleted.
-LISTING_HOSTS = ["s3", "webdav", "imap"]
+LISTING_HOSTS = ["s3", "webdav", "imap", "mediawiki", "github", "gitlab"]
+# Of these only a whole listing shows deletions.
+UNLISTED = ["github", "gitlab"]
 listing_hosts = pytest.mark.parametrize("host", LISTING_HOSTS, indirect=True)
 
 
@@ -50,7 +55,8 @@ def test_first_sync_reads_everything_and_the_second_fetches_nothing(workspace, h
 
 
 @listing_hosts
-def test_changed_and_deleted_documents_follow(workspace, host, connected):
+def test_changed_and_deleted_documents_follow(workspace, host, connected, monkeypatch):
+    monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0) if host.kind in UNLISTED else timedelta(days=1))
     sync(connected)
     host.fetched.clear()
     host.put("tides", "About ebb and flow")

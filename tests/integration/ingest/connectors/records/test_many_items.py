@@ -1,11 +1,14 @@
 """Many items of each connector: first sync, one changed and one deleted, in bounded memory."""
 
 import resource
+from datetime import timedelta
 
 import pytest
 
+from ingest.connectors.records import cursor
 from search.models import Document
 from tests.integration.ingest.connectors.records.hosts import HOSTS
+from tests.integration.ingest.connectors.records.test_connectors import UNLISTED
 from tests.support.jobs import counts, drop_embedding_jobs, sync
 
 pytestmark = pytest.mark.slow
@@ -16,7 +19,8 @@ MEMORY_KB = 400_000
 
 
 @pytest.mark.parametrize("kind", HOSTS)
-def test_many_items_are_synced_in_bounded_memory(workspace, make_record_source, kind):
+def test_many_items_are_synced_in_bounded_memory(workspace, make_record_source, kind, monkeypatch):
+    monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0) if kind in UNLISTED else timedelta(days=1))
     with HOSTS[kind]() as host:
         put = getattr(host, "put_directly", host.put)
         for number in range(ITEMS[kind]):

@@ -1,0 +1,147 @@
+"""Issues of GitHub and GitLab: their listing by time of change, and their documents in Markdown."""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.records.cursor import ChangeCursor
+from ingest.connectors.records.json_server import PAGE_ITEMS, JsonServer, has_next_page
+from ingest.connectors.records.protocol import DeletedRecord, DocumentRecord, Record
+from ingest.connectors.records.settings import check_host, parse_server
+from ingest.connectors.web.addresses import Address
+from ingest.errors import AddressNotAllowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """A comment on an issue, called note at GitLab."""
+
+    author: str
+    created_at: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """An issue, as a listing shows it."""
+
+    number: int
+    updated_at: datetime
+    title: str
+    text: str
+    author: str
+    comment_count: int
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    folder: str = "issues"
+    #: Whether only some of those who see the others see it.
+    is_confidential: bool = False
+    #: Whether it is of a kind that the source reads.
+    is_wanted: bool = True
+
+    @property
+    def path(self) -> str:
+        """Return the path of its document."""
+        return f"{self.folder}/{self.number}.md"
+
+    def record(self) -> Record:
+        """Return its record: with the content if it has no comments, which are fetched."""
+        if self.is_confidential:
+            return DeletedRecord(path=self.path)
+        # Labels can be renamed without a change of the issue.
+        stated = json.dumps([self.title, self.author, self.comment_count, self.metadata], sort_keys=True)
+        return DocumentRecord(
+            path=self.path,
+            version=f"{self.updated_at.isoformat()} {hashlib.sha256(stated.encode()).hexdigest()[:16]}",
+            content=None if self.comment_count else self.render(()),
+            locator=str(self.number),
+            title=self.title,
+            author=self.author,
+            dated=self.updated_at,
+            metadata=self.metadata,
+        )
+
+    def render(self, comments: Sequence[Comment]) -> bytes:
+        """Return its document: the title, the text, and a section per comment."""
+        sections = [f"# {self.title}", self.text]
+        for comment in comments:
+            sections += [f"## {comment.author}, {comment.created_at[:10]}", comment.text]
+        return "\n\n".join(sections).encode(errors="replace") + b"\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forge:
+    """A repository of GitHub or project of GitLab: its path there, and the address of the API."""
+
+    path: str
+    api: Address
+
+
+#: Returns the issues of a page since a time, by time of change, and whether another page follows.
+ListPage = Callable[[str, int], tuple[Sequence[Issue], bool]]
+
+
+def list_issues(list_page: ListPage, cursor: ChangeCursor) -> Generator[Record, None, str]:
+    """Yield the records of the issues that have changed, and return the time of the last change.
+
+    Each page begins at the time where the one before ended: issues that change or vanish meanwhile would
+    move others across the borders of numbered pages. Raises ListingFailed, SourceAway.
+    """
+    since, page, before = cursor.since, 1, frozenset[tuple[str, datetime]]()
+    while True:
+        issues, is_followed = list_page(since, page)
+        if issues and since and issues[0].updated_at < datetime.fromisoformat(since):
+            raise ListingFailed("The server does not list issues by the time of their last change.")
+        for issue in issues:
+            if issue.is_wanted and (issue.path, issue.updated_at) not in before:
+                yield issue.record()
+        before = frozenset((issue.path, issue.updated_at) for issue in issues)
+        last = _format_time(issues[-1].updated_at) if issues else since
+        if not issues or not is_followed:
+            return last
+        since, page = last, page + 1 if last == since else 1
+
+
+def fetch_pages(
+    server: JsonServer, path: str, query: Mapping[str, Any], limit_bytes: int
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the items of all pages, such as comments. Raises FileNotFoundError, OSError, SourceAway."""
+    page, is_followed = 1, True
+    while is_followed:
+        paged = {**query, "per_page": PAGE_ITEMS, "page": page}
+        items, answer = server.fetch(path, paged, limit_bytes=limit_bytes)
+        limit_bytes -= len(answer.body)
+        yield from items
+        page, is_followed = page + 1, bool(items) and has_next_page(answer)
+
+
+def parse_forge(config: Mapping[str, Any], derive_api: Callable[[Address], str], *, parts: int) -> Forge:
+    """Return the repository or project at `url`, whose path has at least `parts` parts.
+
+    The API is at `api_url`, else where `derive_api` says. Raises AddressNotAllowed.
+    """
+    page = parse_server(config["url"])
+    api = parse_server(config.get("api_url") or derive_api(page))
+    # An installation below a path has its API below the same.
+    root = api.key.partition("/api/")[0] if config.get("api_url") else ""
+    path = unquote(page.key).removeprefix(root).strip("/").removesuffix(".git")
+    if path.count("/") < parts - 1:
+        raise AddressNotAllowed("Give the address of a repository, such as https://github.com/owner/project.")
+    return Forge(path=path, api=api)
+
+
+def check_forge(config: Mapping[str, Any], parse: Callable[[Mapping[str, Any]], Forge]) -> dict[str, Any]:
+    """Return the config with its addresses in normal form. Raises AddressNotAllowed."""
+    forge = parse(config)
+    check_host(forge.api.host, forge.api.port)
+    url = parse_server(config["url"]).url.rstrip("/").removesuffix(".git")
+    return {**config, "url": url, **({"api_url": forge.api.url} if config.get("api_url") else {})}
+
+
+def _format_time(at: datetime) -> str:
+    precision = "milliseconds" if at.microsecond else "seconds"
+    return at.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
