@@ -28,7 +28,13 @@ from ingest.api.jobs.views import (
     OneJobView,
 )
 from ingest.api.quarantine import OneQuarantinedView, QuarantineRetryView, QuarantineView
-from ingest.api.sources.views import OneSourceView, SourcesView, SourceSyncView, SourceVersionsView
+from ingest.api.sources.views import (
+    OneSourceView,
+    SourcesView,
+    SourceSyncView,
+    SourceTestView,
+    SourceVersionsView,
+)
 from kebab.http.api.urls import below_workspace
 
 _SOURCE = "/sources/<uuid:source_id>"
@@ -48,6 +54,7 @@ urlpatterns: list[URLPattern] = [
     below_workspace("/sources", SourcesView.as_view(), "api-sources"),
     below_workspace(_SOURCE, OneSourceView.as_view(), "api-source"),
     below_workspace(f"{_SOURCE}/sync", SourceSyncView.as_view(), "api-source-sync"),
+    below_workspace(f"{_SOURCE}/test", SourceTestView.as_view(), "api-source-test"),
     below_workspace(f"{_SOURCE}/versions", SourceVersionsView.as_view(), "api-source-versions"),
     below_workspace("/embedding", EmbeddingView.as_view(), "api-embedding"),
     below_workspace("/embedding/switch", EmbeddingSwitchView.as_view(), "api-embedding-switch"),

@@ -1,41 +1,60 @@
-"""Probes of a connection before its source is added."""
+"""Probes of the connection of a source, also before it is added."""
 
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.source import list_references
 from ingest.connectors.records.kinds import RECORD_KINDS, open_reader
 from ingest.connectors.records.protocol import DocumentRecord
 from ingest.connectors.web.source import open_start_page
 from ingest.errors import ConnectionFailed
-from ingest.services.source_definition import check_config, may_read_folder
+from ingest.services.source_definition import check_config, may_read_folder, refuse_upload_source
 from kebab.http.rate_limits.rules import count, parse_limit
 from kebab.http_client.errors import RequestFailed
 from kebab.people.access.caller import Access
-from search.models import Source, SourceKind
+from search.models import Source, SourceKind, SourceVersion
 
 _LIMIT_S: Final = 10.0
 _LIMIT: Final = "10/minute"
 
 
 def probe_connection(access: Access, kind: str, config: Mapping[str, Any]) -> str:
+    """Connect with a config that is not stored yet, as `probe_source` does.
+
+    Raises ConnectionFailed, RateLimited, and the errors of `check_config`.
+    """
+    _count_probe(access)
+    checked = check_config(kind, config, partial(may_read_folder, access=access))
+    return _probe(Source(workspace=access.workspace, kind=kind, **checked))
+
+
+def probe_source(access: Access, source: Source) -> str:
     """Connect as a sync would, with the same checks, and return in words what was found.
 
-    Nothing is stored, and nobody waits longer than _LIMIT_S. Raises ConnectionFailed, RateLimited, and the
-    errors of `check_config`.
+    Nothing is stored, and nobody waits longer than _LIMIT_S. Raises ConnectionFailed, RateLimited, Conflict
+    for a source that holds uploads.
     """
+    refuse_upload_source(source)
+    _count_probe(access)
+    return _probe(source)
+
+
+def _count_probe(access: Access) -> None:
     count(parse_limit(_LIMIT), "connection-tests", access.identity, message=_("Too many tests."))
-    checked = check_config(kind, config, partial(may_read_folder, access=access))
-    source = Source(workspace=access.workspace, kind=kind, **checked)
+
+
+def _probe(source: Source) -> str:
     try:
-        return _PROBES[kind](source, _deadline())
+        return _PROBES[source.kind](source, _deadline())
     except (ListingFailed, RequestFailed) as error:
         raise ConnectionFailed(str(error)) from error
 
@@ -49,6 +68,21 @@ def _deadline() -> Callable[[], None]:
             raise ListingFailed(_("No answer within %(n)d seconds.") % {"n": _LIMIT_S})
 
     return check
+
+
+def _probe_folder(source: Source, while_waiting: Callable[[], None]) -> str:
+    with connect(OpenOptions(source=source, version=SourceVersion(), while_waiting=while_waiting)):
+        try:
+            first = next(Path(source.config["path"]).iterdir(), None)
+        except OSError as error:
+            raise ListingFailed(
+                _("The folder can’t be read: %(reason)s.") % {"reason": error.strerror}
+            ) from error
+    return (
+        _("Connected. There are no documents yet.")
+        if first is None
+        else _("Connected. The folder can be read.")
+    )
 
 
 def _probe_git(source: Source, while_waiting: Callable[[], None]) -> str:
@@ -72,6 +106,7 @@ def _probe_records(source: Source, while_waiting: Callable[[], None]) -> str:
 
 
 _PROBES: Mapping[str, Callable[[Source, Callable[[], None]], str]] = {
+    SourceKind.FOLDER: _probe_folder,
     SourceKind.GIT: _probe_git,
     SourceKind.WEB: _probe_site,
     **dict.fromkeys(RECORD_KINDS, _probe_records),

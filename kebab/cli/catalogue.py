@@ -16,7 +16,7 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
     "Add documents": {
         "ingest": "ingest a folder, file, archive, git repository or website",
         "rules": "change synonyms, stop words, pinned documents, promoted answers and boosts",
-        "source": "change who reads a source, or how far it can be relied on",
+        "source": "change who reads a source or how far it can be relied on, or test its connection",
         "quarantine": "list, retry or delete files that can't be read",
         "reembed": "embed a workspace by another model",
         "export": "write a workspace into one file",

@@ -42,6 +42,7 @@ _ROUTES = [
     ("GET", "sources", ""),
     ("DELETE", "sources", ""),
     ("POST", "sources", "/sync"),
+    ("POST", "sources", "/test"),
 ]
 
 

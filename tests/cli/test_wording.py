@@ -26,6 +26,7 @@ COMMANDS = (
     "source restrict docs --open",
     "source restrict docs --to",
     "source restrict missing --open",
+    "source test docs",
     "inspect doc missing.md",
     "ingest /nowhere/at/all",
     "ingest https://user:secret@example.org/",

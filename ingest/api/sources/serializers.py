@@ -191,6 +191,12 @@ class SourceSerializer(serializers.Serializer[Source]):
         return dict(source.project.get("versions", {}))
 
 
+class ConnectionSerializer(serializers.Serializer[dict[str, str]]):
+    """The result of a test of a source's connection."""
+
+    found = serializers.CharField(help_text="What was found there, in words.")
+
+
 class SourceVersionSerializer(serializers.Serializer[SourceVersion]):
     """A version of a source."""
 

@@ -13,6 +13,7 @@ from ingest.api.querysets import check_replay, get_source, job_response, readabl
 from ingest.api.sources.configs import validate_change
 from ingest.api.sources.serializers import (
     AddedVersionSerializer,
+    ConnectionSerializer,
     NewSource,
     NewVersion,
     SourceChange,
@@ -21,6 +22,7 @@ from ingest.api.sources.serializers import (
     SyncBody,
     VersionQuery,
 )
+from ingest.services.connection_probe import probe_source
 from ingest.services.sources import (
     add_source,
     add_version,
@@ -107,6 +109,22 @@ class SourceSyncView(WorkspaceView):
         source = get_source(self.access, source_id)
         fields = strict_body(request, SyncBody)
         return job_response(self.access, sync_source(self.access, source, **fields))
+
+
+class SourceTestView(WorkspaceView):
+    """The test of a source's connection."""
+
+    required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
+
+    @extend_schema(request=None, responses=ConnectionSerializer)
+    def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Connect to the source as a sync would, within ten seconds, and store nothing.
+
+        422 connection_failed has the reason.
+        """
+        source = get_source(self.access, source_id)
+        return Response(ConnectionSerializer({"found": probe_source(self.access, source)}).data)
 
 
 class SourceVersionsView(WorkspaceView):

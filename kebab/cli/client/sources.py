@@ -1,4 +1,4 @@
-"""`kebab source restrict | trust`: change the readers or the trust level of a source."""
+"""`kebab source restrict | trust | test`: change readers or trust level of a source, or test it."""
 
 from typing import Any
 
@@ -9,7 +9,11 @@ from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 
 NEEDS: Needs = "servers"
-EXAMPLES = ("kebab source restrict contracts --to legal", "kebab source trust wiki secondary")
+EXAMPLES = (
+    "kebab source restrict contracts --to legal",
+    "kebab source trust wiki secondary",
+    "kebab source test wiki",
+)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -19,6 +23,7 @@ def add_arguments(parser: Parser) -> None:
         {
             "restrict": ("KEY", "say which groups may read a source, from now on"),
             "trust": ("KEY", "set the trust level of documents that state no other"),
+            "test": ("KEY", "connect as a sync would, and say what is found"),
         },
     )
     whom = commands["restrict"].add_mutually_exclusive_group(required=True)
@@ -29,10 +34,14 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> int:
-    """Change the source, and return the exit code."""
+    """Change or test the source, and return the exit code. Raises CliError for a failed test."""
     workspace = find_workspace(connection, options["workspace"])
     source = workspace.find_source(options["key"])
     address = f"/sources/{source['id']}"
+    if options["what"] == "test":
+        found = workspace.post(f"{address}/test")["found"]
+        facts = {"schema_version": "source_test.v1", "source": source["key"], "found": found}
+        return terminal.answer(facts, found)
     if options["what"] == "trust":
         level = options["level"]
         workspace.request("PATCH", address, {"default_trust": level})

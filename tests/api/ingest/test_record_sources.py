@@ -23,6 +23,9 @@ CONFIGS = {
     "webdav": ({"url": f"{SERVER}/dav/files"}, LOGIN),
     "feed": ({"url": f"{SERVER}/feed.xml?format=rss"}, LOGIN),
     "imap": ({"url": "imaps://mail.example.org:993", "folders": ["INBOX"]}, LOGIN),
+    "mediawiki": ({"url": f"{SERVER}/w/api.php", "namespaces": ["0", "12"]}, LOGIN),
+    "github": ({"url": "https://github.com/octo/notes", "pull_requests": True}, {"token": SECRET}),
+    "gitlab": ({"url": f"{SERVER}/sea/notes", "api_url": f"{SERVER}/api/v4"}, {"token": SECRET}),
     "program": ({"program": "wiki", "options": ["space=docs"]}, {"token": SECRET}),
 }
 
@@ -80,6 +83,17 @@ REFUSED = [
     ("imap", {"url": "imaps://example.org:x", "credentials": LOGIN}, 422, None),
     ("imap", {"url": f"imaps://ada:{SECRET}@example.org", "credentials": LOGIN}, 422, None),
     ("imap", {"url": "imaps://example.org", "folders": "INBOX", "credentials": LOGIN}, 400, "config.folders"),
+    ("mediawiki", {"url": f"{SERVER}/wiki/Home"}, 422, None),
+    ("mediawiki", {"url": f"{SERVER}/api.php", "namespaces": ["Help"]}, 422, None),
+    ("github", {"url": "https://github.com/octo"}, 422, None),
+    (
+        "github",
+        {"url": "https://github.com/octo/notes", "pull_requests": "some"},
+        400,
+        "config.pull_requests",
+    ),
+    ("gitlab", {"url": f"{SERVER}/sea/notes", "api_url": "http://127.0.0.2/api/v4"}, 422, None),
+    ("gitlab", {"url": "http://127.0.0.2/sea/notes"}, 422, None),
     ("program", {"program": "/bin/sh"}, 422, None),
     ("program", {"program": "wiki", "options": ["space"]}, 422, None),
     *(
@@ -99,3 +113,20 @@ def test_wrong_configuration_is_refused_without_its_secrets(client, workspace, s
             assert (found, refused) == (status, field)
             assert SECRET not in response.content.decode()
     assert not Source.objects.exists()
+
+
+def test_connection_of_a_source_is_tested(client, workspace, settings, tmp_path):
+    settings.KEBAB_FOLDER_ROOTS = [tmp_path]
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    made = create(client, workspace, "folder", {"path": str(folder)}).json()
+    path = address(workspace, f"/sources/{made['id']}/test")
+    response = client.post(path)
+    assert (response.status_code, list(response.json())) == (200, ["found"])
+    folder.rmdir()
+    assert refusal_of(client.post(path))[:2] == (422, "connection_failed")
+    uploads = client.post(
+        address(workspace, "/sources"), {"key": "up", "kind": "upload"}, format="json"
+    ).json()
+    refused = client.post(address(workspace, f"/sources/{uploads['id']}/test"))
+    assert refusal_of(refused)[:2] == (409, "nothing_to_sync")

@@ -97,3 +97,13 @@ def test_new_source_is_restricted_from_its_first_moment(workspace, groups, folde
         ask(workspace, folder, "--readers", "")
     ask(workspace, folder / "a.md", "--source", "inbox", "--readers", "")
     assert readers(workspace, "inbox") == []
+
+
+def test_connection_of_a_source_is_tested(workspace, folder, settings):
+    settings.KEBAB_FOLDER_ROOTS = [folder.parent]
+    Source.objects.create(workspace=workspace, key="minutes", kind="folder", config={"path": str(folder)})
+    output = run_json("source", "test", "minutes")
+    assert (output["source"], output["schema_version"]) == ("minutes", "source_test.v1")
+    (folder / "a.md").unlink()
+    folder.rmdir()
+    assert error_of("source", "test", "minutes", code=Exit.ERROR)["code"] == "connection_failed"

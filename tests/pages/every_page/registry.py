@@ -231,7 +231,7 @@ _SOURCES: Sequence[RegisteredPage] = (
         RegisteredPage(route="new-source", variant="web", query="kind=web"),
         *(
             RegisteredPage(route="new-source", variant=kind, query=f"kind={kind}")
-            for kind in ("s3", "webdav", "feed", "imap")
+            for kind in ("s3", "webdav", "feed", "imap", "mediawiki", "github", "gitlab")
         ),
         RegisteredPage(route="source-edit"),
         RegisteredPage(route="upload", shows="form.upload [type=file]"),

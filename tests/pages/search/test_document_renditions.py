@@ -186,8 +186,10 @@ def test_document_opens_at_its_source_where_that_has_an_address(visitor, workspa
     assert source_address() is None
     for config, kind, url, expected in (
         ({"url": "https://github.com/a/b.git"}, "git", None, "https://github.com/a/b/blob/HEAD/guide.html"),
+        ({"url": "https://github.com/a/b.wiki.git"}, "git", None, "https://github.com/a/b/wiki/guide"),
         ({"url": "https://evil.example/a/b"}, "git", None, None),
         ({}, "web", "https://a.example/x", "https://a.example/x"),
+        ({}, "github", "https://a.example/x", "https://a.example/x"),
         ({}, "web", "javascript:alert(1)", None),
     ):
         source.kind, source.config = kind, config

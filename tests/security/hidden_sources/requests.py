@@ -26,6 +26,7 @@ BY_ID = [
     ("/sources/{source}", "patch", {"nonsense": 1}),
     ("/sources/{source}", "delete", None),
     ("/sources/{source}/sync", "post", None),
+    ("/sources/{source}/test", "post", None),
     ("/sources/{source}/versions", "get", None),
     ("/sources/{source}/versions", "post", {"tag": "v1"}),
     ("/sources/{source}/versions?tag=v1", "delete", None),

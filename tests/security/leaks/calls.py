@@ -264,6 +264,7 @@ def _sources() -> Iterator[Call]:
     yield Call(route="api-source", method="patch", body={"readers": None})
     yield Call(route="api-source", method="delete", shown=NONE)
     yield Call(route="api-source-sync", method="post", shown=NONE)
+    yield Call(route="api-source-test", method="post", shown=NONE)
     yield Call(route="api-source-versions")
     yield Call(route="api-source-versions", query="limit=1", shown=NONE)
     yield Call(route="api-source-versions", method="post", body={"tag": "v9"}, shown=NONE)

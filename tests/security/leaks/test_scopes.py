@@ -62,6 +62,7 @@ _BY_SCOPE = {
         ("api-source", "patch"),
         ("api-source", "delete"),
         ("api-source-sync", "post"),
+        ("api-source-test", "post"),
         ("api-source-versions", "post"),
         ("api-source-versions", "delete"),
         ("api-job-cancel", "post"),

@@ -13,8 +13,7 @@ from tests.support.jobs import counts, drop_embedding_jobs, sync
 
 pytestmark = pytest.mark.slow
 
-# A mail takes the test server of IMAP as long as dozens of objects take the others.
-ITEMS = dict.fromkeys(HOSTS, 10_000) | {"imap": 1_000}
+ITEMS = 10_000
 MEMORY_KB = 400_000
 
 
@@ -22,12 +21,10 @@ MEMORY_KB = 400_000
 def test_many_items_are_synced_in_bounded_memory(workspace, make_record_source, kind, monkeypatch):
     monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0) if kind in UNLISTED else timedelta(days=1))
     with HOSTS[kind]() as host:
-        put = getattr(host, "put_directly", host.put)
-        for number in range(ITEMS[kind]):
-            put(f"note-{number}", f"About the item {number}")
+        fill(host, {f"note-{number}": f"About the item {number}" for number in range(ITEMS)})
         source = make_record_source(host.kind, host.config)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        assert counts(sync(source))["new"] == ITEMS[kind]
+        assert counts(sync(source))["new"] == ITEMS
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KB
         drop_embedding_jobs()
         host.fetched.clear()
@@ -37,4 +34,14 @@ def test_many_items_are_synced_in_bounded_memory(workspace, make_record_source, 
         assert report.get("new", 0) + report.get("updated", 0) == 1
         assert len(host.fetched) <= 1
         stays = kind == "feed"  # entries stay when the feed drops them
-        assert Document.objects.in_workspace(workspace).count() == ITEMS[kind] - (not stays)
+        assert Document.objects.in_workspace(workspace).count() == ITEMS - (not stays)
+
+
+def fill(host, notes):
+    """Add notes by the fastest way that the host has."""
+    if hasattr(host, "put_many"):
+        host.put_many(notes)
+        return
+    put = getattr(host, "put_directly", host.put)
+    for name, text in notes.items():
+        put(name, text)

@@ -65,8 +65,8 @@ class JsonHost(WebHost):
         self._seconds = 0
         #: Paths with queries that were requested since the last look.
         self.requested: list[str] = []
-        #: Statuses and headers that the next requests get instead of an answer.
-        self.refusals: list[tuple[str, dict[str, str]]] = []
+        #: Statuses and headers that the next requests get instead of an answer; None: they are answered.
+        self.refusals: list[tuple[str, dict[str, str]] | None] = []
 
     def answer(
         self, method: str, path: str, query: dict[str, str], environ: Mapping[str, Any]
@@ -89,9 +89,10 @@ class JsonHost(WebHost):
         # WSGI unescapes paths; GitLab tells %2F from /.
         path = environ.get("RAW_URI", path).partition("?")[0]
         self.requested.append(f"{path}?{environ['QUERY_STRING']}")
-        if self.refusals:
-            status, headers = self.refusals.pop(0)
-            value: Any = {}
+        refusal = self.refusals.pop(0) if self.refusals else None
+        value: Any = {}
+        if refusal is not None:
+            status, headers = refusal
         else:
             status, value, headers = self.answer(environ["REQUEST_METHOD"], path, query, environ)
         body = json.dumps(value).encode()
