@@ -29,14 +29,14 @@ _HEADERS: Final = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Versio
 
 def check_github(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config with its addresses in normal form. Raises AddressNotAllowed."""
-    return check_forge(config, _parse_repository)
+    return check_forge(config, parse_repository)
 
 
 class GithubReader:
     """A reader of the issues of a repository, and of its pull requests if wanted."""
 
     def __init__(self, settings: ReaderSettings) -> None:
-        repository = _parse_repository(settings.config)
+        repository = parse_repository(settings.config)
         token = settings.credentials.get("token")
         headers = {**_HEADERS, **({"Authorization": f"Bearer {token}"} if token else {})}
         self._server = JsonServer(repository.api, settings, lambda: headers)
@@ -95,7 +95,8 @@ class GithubReader:
         )
 
 
-def _parse_repository(config: Mapping[str, Any]) -> Forge:
+def parse_repository(config: Mapping[str, Any]) -> Forge:
+    """Return the repository of a config. Raises AddressNotAllowed."""
     return parse_forge(config, _derive_api, parts=2)
 
 

@@ -33,14 +33,14 @@ _EXTENSIONS: Final = {"markdown": "md", "asciidoc": "adoc", "org": "org"}
 
 def check_gitlab(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config with its addresses in normal form. Raises AddressNotAllowed."""
-    return check_forge(config, _parse_project)
+    return check_forge(config, parse_project)
 
 
 class GitlabReader:
     """A reader of the issues and wiki pages of a project; confidential issues and internal notes stay out."""
 
     def __init__(self, settings: ReaderSettings) -> None:
-        project = _parse_project(settings.config)
+        project = parse_project(settings.config)
         token = settings.credentials.get("token")
         headers = {"PRIVATE-TOKEN": token} if token else {}
         self._server = JsonServer(project.api, settings, lambda: headers)
@@ -155,7 +155,8 @@ def _name(user: Mapping[str, Any]) -> str:
     return str(user["name"])
 
 
-def _parse_project(config: Mapping[str, Any]) -> Forge:
+def parse_project(config: Mapping[str, Any]) -> Forge:
+    """Return the project of a config. Raises AddressNotAllowed."""
     return parse_forge(config, _derive_api, parts=2)
 
 

@@ -1,0 +1,48 @@
+"""Addresses of repositories and projects, and of the APIs that are derived from them."""
+
+import pytest
+
+from ingest.connectors.records.github import parse_repository
+from ingest.connectors.records.gitlab import parse_project
+from ingest.errors import AddressNotAllowed
+
+
+@pytest.mark.parametrize(
+    ("config", "path", "api"),
+    [
+        ({"url": "https://github.com/octo/notes"}, "octo/notes", "https://api.github.com/"),
+        ({"url": "https://github.com/octo/notes.git/"}, "octo/notes", "https://api.github.com/"),
+        ({"url": "https://octo.ghe.com/a/b"}, "a/b", "https://api.octo.ghe.com/"),
+        ({"url": "https://git.example.org/a/b"}, "a/b", "https://git.example.org/api/v3"),
+        (
+            {"url": "https://git.example.org/a/b", "api_url": "https://api.example.org/"},
+            "a/b",
+            "https://api.example.org/",
+        ),
+    ],
+)
+def test_repository_of_github_has_an_api(config, path, api):
+    found = parse_repository(config)
+    assert (found.path, found.api.url) == (path, api)
+
+
+@pytest.mark.parametrize(
+    ("config", "path", "api"),
+    [
+        ({"url": "https://gitlab.com/a/b/c"}, "a/b/c", "https://gitlab.com/api/v4"),
+        (
+            {"url": "https://example.org/gitlab/a/b", "api_url": "https://example.org/gitlab/api/v4"},
+            "a/b",
+            "https://example.org/gitlab/api/v4",
+        ),
+    ],
+)
+def test_project_of_gitlab_has_an_api_also_below_a_path(config, path, api):
+    found = parse_project(config)
+    assert (found.path, found.api.url) == (path, api)
+
+
+@pytest.mark.parametrize("url", ["https://github.com/octo", "https://github.com/", "ssh://github.com/a/b"])
+def test_address_of_no_repository_is_refused(url):
+    with pytest.raises(AddressNotAllowed):
+        parse_repository({"url": url})
