@@ -94,6 +94,12 @@ def test_connector_is_added_by_the_fields_that_its_kind_declares(visit, editor, 
     assert the_source().sealed_credentials == ""
 
 
+def test_pull_requests_are_included_by_a_tick(visit, editor):
+    url = "https://github.com/ada/boat"
+    add(visit(editor), "github", url=url, pull_requests="on")
+    assert the_source().config == {"url": url, "pull_requests": True}
+
+
 def test_missing_credentials_are_shown_at_their_field(visit, editor, settings):
     settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     answer = add(visit(editor), "imap", url="imaps://mail.example.org", username="ada")
@@ -119,6 +125,8 @@ def test_title_left_empty_is_made_of_the_address(visit, editor, root):
             "docs-example-org-guide",
         ),
         ("folder", {"path": str(root)}, "docs", "docs"),
+        ("mediawiki", {"url": "https://a.example.org/w/api.php"}, "a.example.org w", "a-example-org-w"),
+        ("github", {"url": "https://github.com/ada/boat"}, "github.com ada/boat", "github-com-ada-boat"),
     ):
         add(visit(editor), kind, title="", **fields)
         source = Source.objects.latest("created_at")
