@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
@@ -91,19 +91,32 @@ def list_issues(list_page: ListPage, cursor: ChangeCursor) -> Generator[Record, 
     Each page begins at the time where the one before ended: issues that change or vanish meanwhile would
     move others across the borders of numbered pages. Raises ListingFailed, SourceAway.
     """
-    since, page, before = cursor.since, 1, frozenset[tuple[str, datetime]]()
+    last = datetime.fromisoformat(cursor.since) if cursor.since else None
+    since, page, seen = _start_before(last), 1, set[tuple[datetime, str]]()
     while True:
-        issues, is_followed = list_page(since, page)
-        if issues and since and issues[0].updated_at < datetime.fromisoformat(since):
+        issues, is_followed = list_page(_format_time(since), page)
+        if issues and since and issues[0].updated_at < since:
             raise ListingFailed("The server does not list issues by the time of their last change.")
+        if page > 1 and issues and {(issue.updated_at, issue.path) for issue in issues} <= seen:
+            raise ListingFailed("The server repeats a page of its issues.")
         for issue in issues:
-            if issue.is_wanted and (issue.path, issue.updated_at) not in before:
+            if issue.is_wanted and (issue.updated_at, issue.path) not in seen:
                 yield issue.record()
-        before = frozenset((issue.path, issue.updated_at) for issue in issues)
-        last = _format_time(issues[-1].updated_at) if issues else since
+        last = issues[-1].updated_at if issues else last
         if not issues or not is_followed:
-            return last
-        since, page = last, page + 1 if last == since else 1
+            return _format_time(last)
+        following = _start_before(last)
+        if since is not None and following is not None:
+            following = max(since, following)
+        page = page + 1 if following == since else 1
+        since = following
+        seen |= {(issue.updated_at, issue.path) for issue in issues}
+        seen = {each for each in seen if since is None or each[0] >= since}
+
+
+def _start_before(at: datetime | None) -> datetime | None:
+    """Return the time to list from: servers differ in whether they list what changed at the time itself."""
+    return None if at is None else at - timedelta(seconds=1)
 
 
 def fetch_pages(
@@ -142,6 +155,8 @@ def check_forge(config: Mapping[str, Any], parse: Callable[[Mapping[str, Any]], 
     return {**config, "url": url, **({"api_url": forge.api.url} if config.get("api_url") else {})}
 
 
-def _format_time(at: datetime) -> str:
+def _format_time(at: datetime | None) -> str:
+    if at is None:
+        return ""
     precision = "milliseconds" if at.microsecond else "seconds"
     return at.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")

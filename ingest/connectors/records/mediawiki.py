@@ -88,7 +88,8 @@ class MediawikiReader:
     def _changed_pages(self, since: str) -> Iterator[Mapping[str, Any]]:
         """Yield the present state of all pages that were edited, moved or deleted since a time."""
         changes = {"list": "recentchanges", "rcstart": since, "rcdir": "newer", "rcprop": "ids|timestamp"}
-        page_ids = {each["pageid"] for each in self._api.entries(changes | {"rclimit": "max"})}
+        # Entries that are hidden name no page.
+        page_ids = {each.get("pageid", 0) for each in self._api.entries(changes | {"rclimit": "max"})}
         for log in _LOGS:
             events = {"list": "logevents", "letype": log, "lestart": since, "ledir": "newer", "leprop": "ids"}
             for event in self._api.entries(events | {"lelimit": "max"}):

@@ -34,6 +34,8 @@ class IssueHost(JsonHost):
 
     def __init__(self) -> None:
         super().__init__(lambda environ: environ["PATH_INFO"].rpartition("/")[2].isdecimal())
+        #: Whether it lists what changed at the least time itself.
+        self.includes_since = True
         self.issues: dict[str, StubIssue] = {}
 
     def put(self, name: str, text: str) -> None:
@@ -62,7 +64,8 @@ class IssueHost(JsonHost):
     def page(self, query: Mapping[str, str]) -> tuple[list[StubIssue], bool]:
         """Return a page of the issues by time of change, and whether another follows."""
         since = query.get(self.since, "")
-        listed = [each for each in self._present if format_time(each.updated_at) >= since]
+        dated = [(format_time(each.updated_at), each) for each in self._present]
+        listed = [each for at, each in dated if at > since or (at == since and self.includes_since)]
         listed.sort(key=lambda each: (each.updated_at, each.number))
         start = (int(query["page"]) - 1) * int(query["per_page"])
         end = start + int(query["per_page"])

@@ -112,6 +112,20 @@ def test_listing_that_breaks_off_deletes_nothing(workspace, forge, make_source, 
     assert len(paths(workspace)) == 11
 
 
+@pytest.mark.parametrize("includes_since", [True, False])
+def test_every_issue_is_listed_once(workspace, forge, make_source, monkeypatch, includes_since):
+    for module in (github, gitlab):
+        monkeypatch.setattr(module, "PAGE_ITEMS", 3)
+    forge.includes_since = includes_since
+    for number in range(15):
+        forge.tick() if number in (4, 5, 6, 13) else None
+        forge.put_directly(f"note {number}", f"About {number}")
+    source = make_source(forge)
+    assert counts(sync(source)) == {"seen": 15, "new": 15, "parser_calls": 15}
+    forge.put("note 3", "About it")
+    assert counts(sync(source))["updated"] == 1
+
+
 def test_server_that_limits_requests_is_waited_for_or_left_alone(workspace, forge, make_source):
     forge.put("tides", "About tides")
     source = make_source(forge)
@@ -126,7 +140,7 @@ def test_server_that_limits_requests_is_waited_for_or_left_alone(workspace, forg
 
 
 def test_server_that_ignores_the_time_of_change_is_refused(forge, make_source):
-    for name in ("tides", "boats"):
+    for name in ("tides", "boats", "fish"):
         forge.put(name, f"About {name}")
     source = make_source(forge)
     sync(source)

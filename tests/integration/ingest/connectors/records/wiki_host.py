@@ -38,7 +38,7 @@ class WikiHost(JsonHost):
     def __init__(self) -> None:
         super().__init__(lambda environ: "action=parse" in environ["QUERY_STRING"])
         self.pages: dict[str, StubPage] = {}
-        #: Changes with the ids of their pages, as the wiki lists them for some time.
+        #: Changes with the ids of their pages, as the wiki lists them for some time; 0: that is hidden.
         self.changes: list[tuple[datetime, int]] = [(self.now - timedelta(days=30), 0)]
         self.deletions: list[tuple[datetime, int]] = []
         #: Whether the next list of pages ends without an end.
@@ -64,6 +64,7 @@ class WikiHost(JsonHost):
         page = self.pages[name]
         self.pages[name] = StubPage(page_id=0, title="", namespace=-1, revision=0, at=page.at, text="")
         self.deletions.append((self.tick(), page.page_id))
+        self.changes.append((self.now, 0))
 
     def path(self, name: str) -> str:
         """Return the path of the page's document."""
@@ -99,7 +100,8 @@ class WikiHost(JsonHost):
 
     def _query(self, query: Mapping[str, str]) -> Any:
         if query.get("list") == "recentchanges":
-            changes = [(at, {"pageid": page_id}) for at, page_id in self.changes]
+            hidden = {"actionhidden": True}
+            changes = [(at, {"pageid": each} if each else hidden) for at, each in self.changes]
             return self._entries(query, "recentchanges", changes, "rc")
         if query.get("list") == "logevents":
             deletions = self.deletions if query["letype"] == "delete" else []
