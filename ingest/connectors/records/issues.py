@@ -92,12 +92,14 @@ def list_issues(list_page: ListPage, cursor: ChangeCursor) -> Generator[Record, 
     move others across the borders of numbered pages. Raises ListingFailed, SourceAway.
     """
     last = datetime.fromisoformat(cursor.since) if cursor.since else None
-    since, page, seen = _start_before(last), 1, set[tuple[datetime, str]]()
+    since, page = _start_before(last), 1
+    before, seen = set[tuple[datetime, str]](), set[tuple[datetime, str]]()
     while True:
         issues, is_followed = list_page(_format_time(since), page)
         if issues and since and issues[0].updated_at < since:
             raise ListingFailed("The server does not list issues by the time of their last change.")
-        if page > 1 and issues and {(issue.updated_at, issue.path) for issue in issues} <= seen:
+        listed = {(issue.updated_at, issue.path) for issue in issues}
+        if page > 1 and issues and listed == before:
             raise ListingFailed("The server repeats a page of its issues.")
         for issue in issues:
             if issue.is_wanted and (issue.updated_at, issue.path) not in seen:
@@ -110,7 +112,8 @@ def list_issues(list_page: ListPage, cursor: ChangeCursor) -> Generator[Record, 
             following = max(since, following)
         page = page + 1 if following == since else 1
         since = following
-        seen |= {(issue.updated_at, issue.path) for issue in issues}
+        before = listed
+        seen |= listed
         seen = {each for each in seen if since is None or each[0] >= since}
 
 
