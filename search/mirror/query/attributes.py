@@ -58,15 +58,20 @@ class Attribute:
     """The values of one attribute, and the documents that have each."""
 
     values: tuple[Value, ...]
-    #: (m,) int64 rows of documents, and (m,) int64 indexes of their values in `values`.
+    #: (m,) int64 rows of documents, those of one value after those of the one before.
     docs: np.ndarray
-    value_indexes: np.ndarray
+    #: (v,) int64, where the documents of each value begin; each has some.
+    starts: np.ndarray
+    #: The highest of `docs`.
+    last: int
 
     def counts(self, matching: np.ndarray) -> dict[Value, int]:
         """Count the documents in `matching`, (n,) bool by row, by value, without values of none."""
-        known = self.docs < len(matching)
-        value_indexes = self.value_indexes[known][matching[self.docs[known]]]
-        counts = np.bincount(value_indexes, minlength=len(self.values)).tolist()
+        if not self.values:
+            return {}
+        if self.last >= len(matching):
+            matching = np.pad(matching, (0, self.last + 1 - len(matching)))
+        counts = np.add.reduceat(matching[self.docs], self.starts, dtype=np.int64).tolist()
         return {value: count for value, count in zip(self.values, counts, strict=True) if count}
 
 
@@ -120,6 +125,6 @@ def read_order(connection: apsw.Connection, sort: Sort) -> np.ndarray:
 
 def _build_attribute(rows: Iterable[tuple[Value, str]]) -> Attribute:
     found = [(value, np.fromstring(docs, np.int64, sep=",")) for value, docs in rows]
-    sizes = [len(docs) for _, docs in found]
     docs = np.concatenate([docs for _, docs in found]) if found else np.empty(0, np.int64)
-    return Attribute(tuple(value for value, _ in found), docs, np.repeat(np.arange(len(found)), sizes))
+    starts = np.cumsum([0, *(len(docs) for _, docs in found)])[:-1]
+    return Attribute(tuple(value for value, _ in found), docs, starts, int(docs.max(initial=-1)))
