@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ingest", "0015_acts")]
+    dependencies = [("ingest", "0015_acts"), ("search", "0032_record_connectors")]
 
     operations = [
         migrations.AddField(
