@@ -251,9 +251,9 @@ class _Search:
         return warnings if operators is None else (*warnings, *operators.messages(has_hits=bool(page.hits)))
 
     def _seq(self, view: MirrorView | None) -> int:
-        if view is None and (self._query.mode is Mode.VECTOR or self.is_blank):
-            return self._corpus.scope.head_seq
-        return 0 if view is None else view.seq
+        if view is not None:
+            return view.seq
+        return self._corpus.scope.head_seq if self._query.mode is Mode.VECTOR or self.is_blank else 0
 
     def _vector_leg(self) -> VectorLeg:
         query, scope = self._query, self._corpus.scope

@@ -31,7 +31,7 @@ def logged(workspace, text, *, hits=0, door=Door.API, seconds_ago=30):
     )
 
 
-def told():
+def reported_queries():
     return [json.loads(row.body)["data"]["query"] for row in Delivery.objects.order_by("id")]
 
 
@@ -40,23 +40,23 @@ def endpoint(workspace):
     return make_endpoint(workspace, "https://hooks.example.org/", "search.unsuccessful")
 
 
-def test_unsuccessful_query_is_told_once_though_it_is_stored_again(workspace, endpoint):
+def test_unsuccessful_query_is_reported_once_though_it_is_stored_again(workspace, endpoint):
     queries = [logged(workspace, "no such thing"), logged(workspace, "found", hits=2)]
     for _ in range(2):
         store_queries(workspace.pk, queries)
-    assert told() == ["no such thing"]
+    assert reported_queries() == ["no such thing"]
     assert Delivery.objects.get().event_id == queries[0].query_id
 
 
-def test_query_typed_on_a_page_is_told_when_its_keystrokes_are_over(workspace, endpoint):
+def test_query_typed_on_a_page_is_reported_when_its_keystrokes_are_over(workspace, endpoint):
     typed = [
         logged(workspace, text, door=Door.PAGE, seconds_ago=seconds)
         for text, seconds in (("wh", 50), ("whiteb", 49), ("whiteboard", 48))
     ]
     store_queries(workspace.pk, typed)
     publish_typed_queries()
-    assert told() == []
+    assert reported_queries() == []
     AskedQuery.objects.update(asked_at=timezone.now() - timedelta(minutes=2))
     for _ in range(2):
         publish_typed_queries()
-    assert told() == ["whiteboard"]
+    assert reported_queries() == ["whiteboard"]

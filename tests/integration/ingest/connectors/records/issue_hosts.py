@@ -109,7 +109,7 @@ class GithubHost(IssueHost):
             if is_followed:
                 address = f"{self.url}{path}?{urlencode({**query, 'page': int(query['page']) + 1})}"
                 headers["Link"] = f'<{address}>; rel="next", <{self.url}{path}>; rel="last"'
-            return "200 OK", list(map(self._shown, found)), headers
+            return "200 OK", list(map(self._issue_json, found)), headers
         _, number, *rest = below.split("/")
         issue = self.find(number)
         if issue is None:
@@ -118,9 +118,9 @@ class GithubHost(IssueHost):
             at = format_time(issue.updated_at)
             comments = [{"user": {"login": "bob"}, "created_at": at, "body": text} for text in issue.comments]
             return "200 OK", comments, {}
-        return "200 OK", self._shown(issue), {}
+        return "200 OK", self._issue_json(issue), {}
 
-    def _shown(self, issue: StubIssue) -> dict[str, Any]:
+    def _issue_json(self, issue: StubIssue) -> dict[str, Any]:
         return {
             "number": issue.number,
             "title": issue.title,
@@ -172,7 +172,7 @@ class GitlabHost(IssueHost):
             case ["issues"]:
                 found, is_followed = self.page(query)
                 following = str(int(query["page"]) + 1) if is_followed else ""
-                return "200 OK", list(map(self._shown, found)), {"X-Next-Page": following}
+                return "200 OK", list(map(self._issue_json, found)), {"X-Next-Page": following}
             case ["wikis"]:
                 pages = [
                     {"slug": slug, "title": slug, "format": "markdown", "encoding": "UTF-8", "content": text}
@@ -180,7 +180,7 @@ class GitlabHost(IssueHost):
                 ]
                 return self.wiki_status, pages, {}
             case ["issues", number, *rest] if (issue := self.find(number)) is not None:
-                return "200 OK", self._notes(issue) if rest else self._shown(issue), {"X-Next-Page": ""}
+                return "200 OK", self._notes(issue) if rest else self._issue_json(issue), {"X-Next-Page": ""}
         return "404 Not Found", {"message": "404 Not found"}, {}
 
     def _notes(self, issue: StubIssue) -> list[dict[str, Any]]:
@@ -192,7 +192,7 @@ class GitlabHost(IssueHost):
             {**note, "internal": True, "body": "an internal remark"},
         ]
 
-    def _shown(self, issue: StubIssue) -> dict[str, Any]:
+    def _issue_json(self, issue: StubIssue) -> dict[str, Any]:
         return {
             "iid": issue.number,
             "title": issue.title,

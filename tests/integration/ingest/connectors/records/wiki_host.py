@@ -111,7 +111,7 @@ class WikiHost(JsonHost):
             return self._all_pages(query)
         named = [(int(each), self._find(int(each))) for each in query["pageids"].split("|")]
         pages = [
-            {"pageid": page_id, "missing": True} if page is None else self._shown(page)
+            {"pageid": page_id, "missing": True} if page is None else self._page_json(page)
             for page_id, page in named
         ]
         return {"batchcomplete": True, "query": {"pages": pages}}
@@ -134,7 +134,7 @@ class WikiHost(JsonHost):
         namespace, start = int(query["gapnamespace"]), query.get("gapcontinue", "")
         wanted = (page for page in self.pages.values() if page.namespace == namespace)
         titles = sorted(page.title for page in wanted if page.title >= start and not page.is_redirect)
-        pages = [self._shown(self.pages[title]) for title in titles[:_MOST]]
+        pages = [self._page_json(self.pages[title]) for title in titles[:_MOST]]
         if "rvcontinue" not in query:
             bare = [{name: value for name, value in page.items() if name != "revisions"} for page in pages]
             place = {"rvcontinue": "1", "gapcontinue": start, "continue": "||info"}
@@ -147,7 +147,7 @@ class WikiHost(JsonHost):
     def _find(self, page_id: int) -> StubPage | None:
         return next((page for page in self.pages.values() if page.page_id == page_id), None)
 
-    def _shown(self, page: StubPage) -> dict[str, Any]:
+    def _page_json(self, page: StubPage) -> dict[str, Any]:
         revision = {"revid": page.revision, "user": "Ada", "timestamp": format_time(page.at)}
         return {
             "pageid": page.page_id,
