@@ -11,6 +11,7 @@ from ingest.pages.sources.views import (
     SourcePage,
     SourcesPage,
     SourceSync,
+    SourceTest,
 )
 from ingest.pages.upload import UploadPage
 
@@ -24,6 +25,7 @@ urlpatterns = [
     path(_SOURCE, SourcePage.as_view(), name="source"),
     path(f"{_SOURCE}/edit", EditSourcePage.as_view(), name="source-edit"),
     path(f"{_SOURCE}/sync", SourceSync.as_view(), name="source-sync"),
+    path(f"{_SOURCE}/test", SourceTest.as_view(), name="source-test"),
     path(f"{_SOURCE}/delete", SourceDelete.as_view(), name="source-delete"),
     path(f"{_SOURCE}/documents/delete", SourceDocumentsDelete.as_view(), name="source-documents-delete"),
     path("w/<str:slug>/upload", UploadPage.as_view(), name="upload"),

@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingest.api.querysets import get_source, list_unreadable, readable_sources
+from ingest.errors import ConnectionFailed
 from ingest.models import Unreadable
 from ingest.pages.activity.acts import Act, build_acts, list_acts
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.pages.sources.folders import crumbs, directly_in, documents_below, list_folders, match_documents
+from ingest.services.connection_probe import probe_source
 from ingest.services.sources import delete_source, sync_source
 from ingest.services.uploads import delete_document
 from kebab.pages.page import PostAction, WorkspacePage
@@ -175,6 +177,22 @@ class SourceSync(PostAction):
         job = sync_source(self.access, source)
         messages.success(request, _("Syncing %(source)s.") % {"source": source.title or source.key})
         return redirect("act", workspace.slug, job.pk)
+
+
+class SourceTest(PostAction):
+    """Test of the connection of a source."""
+
+    need = CHANGE
+    tab = _TAB
+
+    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
+        """Connect, and say on the source's page what was found. Raises NotFound, Conflict, RateLimited."""
+        source = get_source(self.access, source_id)
+        try:
+            messages.success(request, probe_source(self.access, source))
+        except ConnectionFailed as error:
+            messages.error(request, str(error))
+        return redirect("source", workspace.slug, source_id)
 
 
 class SourceDelete(PostAction):

@@ -52,8 +52,8 @@ ACTS = {
     ),
     **dict.fromkeys(
         (
-            *("new-source", "source-edit", "source-sync", "source-delete", "upload"),
-            "source-documents-delete",
+            *("new-source", "source-edit", "source-sync", "source-test", "source-delete"),
+            *("upload", "source-documents-delete"),
             *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
         ),
         Role.EDITOR,

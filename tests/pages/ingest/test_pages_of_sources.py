@@ -1,6 +1,7 @@
 """The list of sources, a source's page, and its sync and delete actions."""
 
 import re
+import shutil
 import uuid
 from datetime import timedelta
 
@@ -122,6 +123,19 @@ def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, do
     assert "<q>&lt;nowhere&gt;</q>" in markup_of(client.get(page_of(docs), {"q": "<nowhere>"}))
 
 
+def test_connection_is_tested_and_the_result_shown(visit, editor, docs, root):
+    client = visit(editor)
+    form = f'action="{page_of(docs)}/test"'
+    assert form in markup_of(client.get(page_of(docs)))
+    shown = client.post(f"{page_of(docs)}/test", follow=True)
+    assert shown.redirect_chain == [(page_of(docs), 302)]
+    assert "Connected. The folder can be read." in markup_of(shown)
+    shutil.rmtree(root)
+    failed = client.post(f"{page_of(docs)}/test", follow=True)
+    assert (failed.status_code, "can’t be read" in markup_of(failed)) == (200, True)
+    assert not Job.objects.exists()
+
+
 def test_page_of_a_source_shows_documents_versions_and_failed_syncs(visit, workspace, viewer, docs):
     document = shelve(workspace, "ops/deploy.md", "Push the image.", title="Deploy")
     page = markup_of(visit(viewer).get(page_of(document.source), {"path": "ops/"}))
@@ -155,13 +169,14 @@ def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(
     visit, editor, workspace, restricted_source
 ):
     client = visit(editor)
-    for act in ("sync", "delete"):
+    for act in ("sync", "test", "delete"):
         hidden = client.post(f"{page_of(restricted_source)}/{act}")
         missing = client.post(f"{LIST}/{uuid.uuid4()}/{act}")
         assert (hidden.status_code, hidden.content) == (404, missing.content)
     uploads = page_of(ensure_source(workspace, "uploads", kind="upload"))
     assert "/sync" not in markup_of(client.get(uploads))
     assert client.post(f"{uploads}/sync").status_code == 409
+    assert client.post(f"{uploads}/test").status_code == 409
     assert not Job.objects.exists()
 
 

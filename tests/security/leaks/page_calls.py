@@ -221,6 +221,7 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source-edit")
     yield Call(route="source-edit", method="post", body=form, shown=NONE)
     yield Call(route="source-sync", method="post", shown=NONE)
+    yield Call(route="source-test", method="post", shown=NONE)
     yield Call(route="source-delete", method="post", shown=NONE)
     chosen = {"document": "{doc}", "confirmed": "1"}
     yield Call(route="source-documents-delete", method="post", body=chosen, shown=NONE)

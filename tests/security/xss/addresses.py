@@ -27,7 +27,7 @@ NO_PAGES = {
     *("oauth-registration", "oauth-token", "oauth-revocation"),
     *("document-sheet", "document-picture", "audit-csv", "styles"),
     *("logout", "oidc", "openid_connect_callback"),
-    *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
+    *("source-sync", "source-test", "source-delete", "source-documents-delete", "jobs", "job"),
     *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
     *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
