@@ -30,6 +30,8 @@ _MAX_CACHED_RUNS = 65_536
 _MAX_CACHED_CHARS = 40
 # Words of snippets that may match a query.
 _MAX_CACHED_WORDS = 8_192
+# A search reads the terms of its query some four times, and once more for each of several workspaces.
+_MAX_CACHED_TERMS = 1_024
 
 
 class _RunCache(dict[str, str | tuple[Part, ...]]):
@@ -129,6 +131,7 @@ def word_tokens(word: str, language: str | None) -> tuple[tuple[int, int, tuple[
     )
 
 
+@lru_cache(maxsize=_MAX_CACHED_TERMS)
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
     """Return the alternative index terms at each position of the phrase of `term`; empty if it has none.
 

@@ -273,7 +273,9 @@ class _Search:
 
     def _legs(self, view: MirrorView | None, vector: VectorLeg) -> list[Leg]:
         query = self._query
-        if self.is_listing and view is not None:
+        if self.is_listing:
+            if view is None:
+                return [EmptyLeg("lexical", is_available=False)]
             return [ListingLeg(view, query.sort, is_checked=self._corpus.is_current(view))]
         if self.is_blank:
             return [EmptyLeg(name, is_available=True) for name in _LEGS[query.mode]]

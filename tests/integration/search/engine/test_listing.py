@@ -6,6 +6,8 @@ import pytest
 
 from kebab.people.reader import OPERATOR
 from search.engine.search import search
+from search.mirror import local_mirrors
+from search.mirror.errors import MirrorBusy
 from search.models import Source
 from search.retrieval.types import Group, Mode, SearchQuery, Sort
 from tests.support.corpus import chunk, restrict, write
@@ -48,3 +50,14 @@ def test_hidden_documents_are_not_listed(shelf):
     query = SearchQuery(text="", mode=Mode.LEXICAL, sort=Sort.DATE)
     assert paths(search(shelf, query)) == ["open.md"]
     assert len(paths(search(shelf, query, reader=OPERATOR))) == 4
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_listing_without_a_mirror_names_what_is_missing(workspace, monkeypatch, mode):
+    def refuse(*_, **__):
+        raise MirrorBusy
+
+    write(workspace, "a.md", "One.")
+    monkeypatch.setattr(local_mirrors, "sync_mirror", refuse)
+    listed = ask(workspace, "", mode, sort=Sort.DATE)
+    assert (paths(listed), listed.degraded) == ([], ("lexical",))
