@@ -5,7 +5,8 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from ingest.jobs.queue.request import can_retry, cancel_all, lock_source
+from ingest.jobs.queue.request import cancel_all, lock_source
+from ingest.jobs.queue.retry import can_retry
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobState
 from ingest.services.jobs import cancel_job, retry_job
 from kebab.people import audit

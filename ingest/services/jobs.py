@@ -2,7 +2,8 @@
 
 from django.db import transaction
 
-from ingest.jobs.queue.request import cancel, retry
+from ingest.jobs.queue.request import cancel
+from ingest.jobs.queue.retry import retry
 from ingest.models import Job, JobKind
 from ingest.services.quotas import check_jobs
 from kebab.people import audit

@@ -14,13 +14,7 @@ from ingest.errors import JobNotOpen
 from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue.hints import hint_on_commit
 from ingest.jobs.queue.job_events import publish_job_ends
-from ingest.jobs.queue.retention import (
-    hold_retained_blobs,
-    is_retried_by_member,
-    missing_upload_message,
-    unfinished_items,
-)
-from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
+from ingest.models import OPEN_STATES, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
 from kebab.observability.log_context import request_id
 from search.evaluation.runs import end_run, reopen_run
@@ -45,7 +39,7 @@ def request_sync(
     with transaction.atomic():
         # Requests for one source run one after the other, so that the second finds the job of the first.
         lock_source(source)
-        return _joinable_sync(source, payload) or _create_job(
+        return _joinable_sync(source, payload) or create_job(
             source.workspace_id,
             JobKind.SYNC_SOURCE,
             source=source,
@@ -76,7 +70,7 @@ def request_document(
 ) -> Job:
     """Return the job that will ingest one uploaded document; `payload` names `path`, `version`, `blob`."""
     with transaction.atomic():
-        job = _create_job(
+        job = create_job(
             source.workspace_id,
             JobKind.INGEST_DOCUMENT,
             source=source,
@@ -99,7 +93,7 @@ def request_archive(
 
     `payload` names its `blob` and `version`, its documents' `prefix` and, for people, the `archive`.
     """
-    return _create_job(
+    return create_job(
         source.workspace_id,
         JobKind.INGEST_ARCHIVE,
         source=source,
@@ -111,7 +105,7 @@ def request_archive(
 
 def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job:
     """Return the job that will chunk those documents of a version again that have another chunker version."""
-    return _create_job(
+    return create_job(
         version.workspace_id,
         JobKind.RECHUNK,
         source=version.source,
@@ -124,7 +118,7 @@ def request_restating(
     version: SourceVersion, path: str, stated: Mapping[str, Any], *, requested_by: str = ""
 ) -> Job:
     """Return the job that will ingest the document at `path` again, with the fields `stated` about it."""
-    return _create_job(
+    return create_job(
         version.workspace_id,
         JobKind.RECHUNK,
         source=version.source,
@@ -135,7 +129,7 @@ def request_restating(
 
 def request_default_trust(source: Source, *, requested_by: str = "") -> Job:
     """Return the job that will give the source's documents its default trust, without reading them."""
-    return _create_job(
+    return create_job(
         source.workspace_id,
         JobKind.RECHUNK,
         source=source,
@@ -150,7 +144,7 @@ def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by:
     `payload` names the `settings` ({}: those there are, with new chunks), whether to change to them
     (`switch`), even if they are worse (`force`).
     """
-    return _create_job(workspace_id, JobKind.GATE, payload=dict(payload), requested_by=requested_by)
+    return create_job(workspace_id, JobKind.GATE, payload=dict(payload), requested_by=requested_by)
 
 
 def request_embedding(
@@ -171,7 +165,7 @@ def request_embedding(
             return job
         try:
             with transaction.atomic():
-                return _create_job(workspace_id, JobKind.EMBED, requested_by=requested_by, batch=batch)
+                return create_job(workspace_id, JobKind.EMBED, requested_by=requested_by, batch=batch)
         except IntegrityError:
             open_jobs.update(rerun_requested=True)
             return open_jobs.get()
@@ -181,7 +175,7 @@ def request_evaluation(run: Run, *, requested_by: str = "") -> Job:
     """Return the job that will evaluate the topics that `run` has not evaluated yet, and queue the run."""
     pending = RunTopic.objects.in_workspace(run.workspace_id).filter(run=run.pk, ranking__isnull=True)
     with transaction.atomic():
-        job = _create_job(
+        job = create_job(
             run.workspace_id,
             JobKind.EVALUATE,
             payload={"run": str(run.pk)},
@@ -202,7 +196,7 @@ def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
         _cancel_open_jobs(jobs)
         jobs.filter(needs_attention=True).update(needs_attention=False)
-        return _create_job(
+        return create_job(
             source.workspace_id,
             JobKind.DELETE_SOURCE,
             source=source,
@@ -220,7 +214,7 @@ def request_version_deletion(source: Source, tag: str, *, requested_by: str = ""
         lock_source(source)
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
         cancel_all(source, jobs.filter(payload__version=tag))
-        return _create_job(
+        return create_job(
             source.workspace_id,
             JobKind.DELETE_VERSION,
             source=source,
@@ -276,130 +270,6 @@ def _update_upload_source(source: Source | None) -> None:
         update_upload_source(source.workspace_id, source.pk)
 
 
-@transaction.atomic
-def retry(job: Job, *, requested_by: str = "") -> Job:
-    """Return a new job for the failed items of `job`, or for all its items if it was broken off.
-
-    An upload is retried in the same act.
-
-    Raises JobNotOpen when the job is still open, or nothing in it failed.
-    """
-    _raise_if_refused(_retry_refusal(job))
-    failed_paths = list(_failed_items(job).order_by("id").values_list("path", flat=True))
-    again = _repeat_job(job, failed_paths, requested_by)
-    superseded = {"refused_items": 0} if job.kind == JobKind.INGEST_DOCUMENT else {}
-    rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
-    rows.update(needs_attention=False, **superseded)
-    return again
-
-
-def can_retry(job: Job) -> bool:
-    """Return whether `retry` would return a job now."""
-    return not _retry_refusal(job)
-
-
-def _retry_refusal(job: Job) -> str:
-    if not job.is_finished:
-        return f"Job {job.pk} is still {job.state}; wait for its end or cancel it."
-    if job.state == JobState.SUCCEEDED and not _failed_items(job).exists():
-        return f"Nothing failed in job {job.pk}; there is nothing to retry."
-    if job.kind == JobKind.EVALUATE:
-        return _run_refusal(job, _evaluation_runs(job).first())
-    if job.source is None and job.kind not in (JobKind.EMBED, JobKind.GATE):
-        return f"The source of job {job.pk} is gone; there is nothing to retry."
-    return missing_upload_message(job) if job.kind in UPLOAD_KINDS else ""
-
-
-def _raise_if_refused(why: str) -> None:
-    if why:
-        raise JobNotOpen(why)
-
-
-def _failed_items(job: Job) -> QuerySet[JobItem]:
-    return JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
-
-
-def _repeat_job(job: Job, failed_paths: list[str], requested_by: str) -> Job:
-    if job.kind == JobKind.EMBED:
-        return request_embedding(job.workspace_id, requested_by=requested_by, at_once=True)
-    if job.kind == JobKind.EVALUATE:
-        return _repeat_evaluation(job, requested_by)
-    if job.kind == JobKind.GATE:
-        return request_gate(job.workspace_id, job.payload, requested_by=requested_by)
-    assert job.source is not None  # noqa: S101  # the caller has checked
-    if job.kind == JobKind.DELETE_SOURCE:
-        return request_source_deletion(job.source, requested_by=requested_by)
-    if job.kind == JobKind.DELETE_VERSION:
-        return request_version_deletion(job.source, job.payload["version"], requested_by=requested_by)
-    if job.kind == JobKind.RECHUNK:
-        return _create_job(
-            job.workspace_id,
-            JobKind.RECHUNK,
-            source=job.source,
-            payload=job.payload,
-            requested_by=requested_by,
-        )
-    if job.kind in UPLOAD_KINDS:
-        hold_retained_blobs(job)
-        _raise_if_refused(missing_upload_message(job))
-    if job.kind == JobKind.INGEST_DOCUMENT:
-        return request_document(
-            job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
-        )
-    if job.kind == JobKind.INGEST_ARCHIVE:
-        return _repeat_archive(job, requested_by)
-    # A job that was broken off has not tried all its paths.
-    only = {"only_paths": failed_paths} if job.state == JobState.SUCCEEDED else {}
-    return request_sync(job.source, requested_by=requested_by, **{**job.payload, **only})
-
-
-def _repeat_evaluation(job: Job, requested_by: str) -> Job:
-    """Return a job that continues the evaluation run: topics that have a ranking are not evaluated again."""
-    run = _evaluation_runs(job).select_for_update().first()
-    _raise_if_refused(_run_refusal(job, run))
-    assert run is not None  # noqa: S101  # refused above otherwise
-    return request_evaluation(run, requested_by=requested_by)
-
-
-def _evaluation_runs(job: Job) -> QuerySet[Run]:
-    return Run.objects.in_workspace(job.workspace_id).filter(pk=job.payload["run"])
-
-
-def _run_refusal(job: Job, run: Run | None) -> str:
-    if run is None:
-        return f"The run of job {job.pk} is gone; there is nothing to retry."
-    if run.state not in (RunState.FAILED, RunState.CANCELLED):
-        return f"Its run is {run.state} under job {run.job_id}; there is nothing to retry."
-    return ""
-
-
-def _repeat_archive(job: Job, requested_by: str) -> Job:
-    """Return a job for the unfinished members, whose blobs are retained, or for the archive if that is."""
-    assert job.source is not None  # noqa: S101  # the caller has checked
-    if not is_retried_by_member(job):
-        return request_archive(
-            job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
-        )
-    members = unfinished_items(JobItem.objects.in_workspace(job.workspace_id).filter(job=job))
-    items_to_repeat = list(members.order_by("id"))
-    with transaction.atomic():
-        again = _create_job(
-            job.workspace_id,
-            JobKind.INGEST_ARCHIVE,
-            source=job.source,
-            payload={**job.payload, "blob": "", "anew": True},
-            items_total=len(items_to_repeat),
-            discovered_at=timezone.now(),
-            requested_by=requested_by,
-            batch=job.batch or job.pk,
-        )
-        JobItem.objects.bulk_create(
-            JobItem(workspace_id=job.workspace_id, job=again, path=item.path, action="ingest", blob=item.blob)
-            for item in items_to_repeat
-        )
-    return again
-
-
 def lock_source(source: Source) -> None:
     """Lock the source; before its jobs, as their workers do, since another order could deadlock.
 
@@ -416,7 +286,8 @@ def _source_for_update(workspace_id: Any, source_id: Any) -> QuerySet[Source]:
 _BY_POSTGRES = ("due_at", "created_at")
 
 
-def _create_job(workspace_id: Any, kind: str, **fields: Any) -> Job:
+def create_job(workspace_id: Any, kind: str, **fields: Any) -> Job:
+    """Create a job, and wake a worker once it is committed."""
     causes = {"request_id": request_id(), "traceparent": tracing.traceparent()}
     job = Job.objects.create(workspace_id=workspace_id, kind=kind, **causes, **fields)
     job.refresh_from_db(fields=_BY_POSTGRES)

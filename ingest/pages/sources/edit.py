@@ -14,13 +14,8 @@ from ingest.api.sources.configs import validate_change
 from ingest.api.sources.serializers import NewSource, SourceChange
 from ingest.connectors.records.kinds import RECORD_KINDS
 from ingest.pages.rights import CHANGE, is_allowed
-from ingest.pages.sources.forms import (
-    NEW_SOURCE_FORMS,
-    DescriptionForm,
-    NewSourceForm,
-    SourceForm,
-    offered_kinds,
-)
+from ingest.pages.sources.forms import DescriptionForm, SourceForm
+from ingest.pages.sources.new_forms import NEW_SOURCE_FORMS, NewSourceForm, offered_kinds
 from ingest.services.connection_probe import probe_connection
 from ingest.services.sources import add_source, sync_source, update_source
 from kebab.http.api.errors import NotFound, Problem

@@ -1,23 +1,17 @@
-"""Forms that add and edit sources, and the API request bodies built from them.
+"""Forms of sources, the one that edits a source, and the API request bodies built from them.
 
 The forms only check the shape of values; the serializers of the API validate the bodies.
 """
 
 import csv
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import PurePath
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from django import forms
-from django.conf import settings
-from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from ingest.connectors.git.address import parse_address
 from ingest.connectors.records.kinds import RECORD_KINDS
 from ingest.connectors.records.settings import ConnectorField, ConnectorKind
-from ingest.errors import AddressNotAllowed
 from ingest.jobs.queue.schedule import LEAST_INTERVAL
 from ingest.templatetags.labels import every_minutes
 from kebab.http.api.errors import Problem
@@ -25,11 +19,11 @@ from kebab.people.models import Group
 from search.models import Source, SourceKind, Trust
 from search.models.source import MAX_TITLE_CHARS
 
-MAX_KEY_CHARS = 63
 _INTERVALS = (15, 60, 24 * 60, 7 * 24 * 60)
-# Fields of all kinds, shown after the kind's own fields and before the readers.
-_COMMON_FIELDS = ("description", "tags", "trust", "schedule", "watch")
-_CREDENTIALS = ("username", "token")
+#: Fields of all kinds, shown after the kind's own fields and before the readers.
+COMMON_FIELDS = ("description", "tags", "trust", "schedule", "watch")
+#: Fields of the credentials of a repository.
+CREDENTIALS = ("username", "token")
 _NO_SCHEDULE = _("Manually")
 # API field names, and codes of errors without a field, by the form fields that show them.
 _FIELDS: Mapping[str, str] = {
@@ -183,82 +177,6 @@ class SyncedForm(DescriptionForm):
         return body
 
 
-class NewSourceForm(SyncedForm):
-    """The form of a new source."""
-
-    kind: ClassVar[SourceKind]
-    #: Whether its connection can be tested before it is added.
-    can_test: ClassVar[bool] = True
-    main_fields = ("url",)
-    title = forms.CharField(
-        required=False,
-        max_length=MAX_TITLE_CHARS,
-        label=_("Title"),
-        help_text=_("Created from the address if empty."),
-    )
-    key = forms.CharField(
-        required=False,
-        max_length=MAX_KEY_CHARS,
-        label=_("Key"),
-        help_text=_(
-            "Lower-case letters, digits and hyphens. Can’t be changed later. Created from the title if empty."
-        ),
-    )
-
-    def body(self) -> dict[str, Any]:
-        """Return the API's body that creates the source."""
-        clean = self.cleaned_data
-        derived = "" if clean["title"] else self.derived_title()
-        key = clean["key"] or slugify(derived.replace(".", " ").replace("/", " "))[:MAX_KEY_CHARS].strip("-")
-        body = {
-            "kind": self.kind.value,
-            "name": clean["title"] or derived[:MAX_TITLE_CHARS],
-            "config": self.config(),
-            **self.common_fields(),
-        }
-        if body.get("readers", ()) is None:
-            del body["readers"]
-        return {**body, **({"key": key} if key else {})}
-
-    def config(self) -> dict[str, Any]:
-        """Return the source's configuration."""
-        raise NotImplementedError
-
-    def derived_title(self) -> str:
-        """Return a title made of what it reads; '' if that says none."""
-        raise NotImplementedError
-
-
-class NewFolderForm(NewSourceForm):
-    """A folder of the server."""
-
-    kind = SourceKind.FOLDER
-    can_test = False
-    main_fields = ("path",)
-    path = forms.CharField(label=_("Folder"), max_length=4_000, strip=False)
-    watch = forms.BooleanField(required=False, label=_("Sync when files change"))
-    field_order = ("path", "title", "key", *_COMMON_FIELDS)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        roots = ", ".join(map(str, settings.KEBAB_FOLDER_ROOTS[:5]))
-        self.fields["path"].help_text = _("On this server, in %(roots)s. Includes subfolders.") % {
-            "roots": roots
-        }
-
-    def config(self) -> dict[str, Any]:
-        """Return the source's configuration."""
-        return {"path": self.cleaned_data["path"]}
-
-    def derived_title(self) -> str:
-        """Return the name of the folder."""
-        return PurePath(self.cleaned_data["path"]).name
-
-    def common_fields(self) -> dict[str, Any]:
-        """Return the fields of the API's body, with `watch`."""
-        return {**super().common_fields(), "watch": self.cleaned_data["watch"]}
-
-
 class CredentialsForm(forms.Form):
     """The credentials of a repository, which are never shown."""
 
@@ -274,72 +192,11 @@ class CredentialsForm(forms.Form):
 
     def credentials(self) -> dict[str, str]:
         """Return the credentials that were filled in."""
-        return {name: self.cleaned_data[name] for name in _CREDENTIALS if self.cleaned_data[name]}
+        return {name: self.cleaned_data[name] for name in CREDENTIALS if self.cleaned_data[name]}
 
 
-class NewGitForm(CredentialsForm, NewSourceForm):
-    """A git repository."""
-
-    kind = SourceKind.GIT
-    url = forms.CharField(
-        label=_("URL"),
-        help_text=_("For example https://github.com/owner/project or git@host:owner/project.git"),
-    )
-    branch = forms.CharField(required=False, label=_("Branch"), help_text=_("The default branch if empty."))
-    version_tags = ListField(
-        required=False,
-        label=_("Version tags"),
-        help_text=_("Comma-separated patterns such as v*. Each matching tag becomes a version."),
-    )
-    field_order = ("url", "title", "key", "branch", "version_tags", *_CREDENTIALS, *_COMMON_FIELDS)
-
-    def config(self) -> dict[str, Any]:
-        """Return the source's configuration."""
-        clean = self.cleaned_data
-        given = {"branch": clean["branch"], "tags": clean["version_tags"]}
-        config = {"url": clean["url"], **{name: value for name, value in given.items() if value}}
-        credentials = self.credentials()
-        return {**config, **({"credentials": credentials} if credentials else {})}
-
-    def derived_title(self) -> str:
-        """Return the name of the repository; '' for an address that is refused later."""
-        try:
-            return parse_address(self.cleaned_data["url"]).name
-        except AddressNotAllowed:
-            return ""
-
-
-class NewSiteForm(NewSourceForm):
-    """A web site."""
-
-    kind = SourceKind.WEB
-    url = forms.CharField(
-        label=_("URL"), help_text=_("The start page. Pages below it are read; robots.txt is respected.")
-    )
-    include = ListField(
-        required=False,
-        label=_("Include only"),
-        help_text=_("Comma-separated path patterns, such as docs/**"),
-    )
-    exclude = ListField(
-        required=False, label=_("Exclude"), help_text=_("Comma-separated path patterns, such as blog/**")
-    )
-    max_pages = forms.IntegerField(required=False, min_value=1, label=_("Page limit"))
-    field_order = ("url", "title", "key", "include", "exclude", "max_pages", *_COMMON_FIELDS)
-
-    def config(self) -> dict[str, Any]:
-        """Return the source's configuration."""
-        clean = self.cleaned_data
-        given = {name: clean[name] for name in ("include", "exclude", "max_pages")}
-        return {"url": clean["url"], **{name: value for name, value in given.items() if value}}
-
-    def derived_title(self) -> str:
-        """Return the host and the path of the start page."""
-        split = urlsplit(self.cleaned_data["url"])
-        return f"{split.hostname or ''}{split.path}".rstrip("/")
-
-
-def _form_field(field: ConnectorField) -> forms.Field:
+def make_field(field: ConnectorField) -> forms.Field:
+    """Return the form's field for one that a kind of source declares."""
     options: dict[str, Any] = {"required": field.is_required, "label": field.label, "help_text": field.help}
     if field.type == "list":
         return ListField(**options)
@@ -352,43 +209,9 @@ def _form_field(field: ConnectorField) -> forms.Field:
     return forms.CharField(**options)
 
 
-class NewRecordForm(NewSourceForm):
-    """A source on the connector protocol, with the fields that its kind declares."""
-
-    declared: ClassVar[ConnectorKind]
-
-    def config(self) -> dict[str, Any]:
-        """Return the source's configuration."""
-        clean = self.cleaned_data
-        config = {each.name: clean[each.name] for each in self.declared.config_fields if clean[each.name]}
-        credentials = _filled_in(clean, self.declared)
-        return {**config, **({"credentials": credentials} if credentials else {})}
-
-    def derived_title(self) -> str:
-        """Return the names of what it reads."""
-        clean = self.cleaned_data
-        words = [str(clean.get(name) or "") for name in ("bucket", "prefix")]
-        if not any(words):
-            split = urlsplit(str(clean.get("url", clean.get("program", ""))))
-            words = [split.hostname or "", split.path.removesuffix("api.php").strip("/")]
-        return " ".join(filter(None, words)).strip("/")
-
-
-def _filled_in(clean: Mapping[str, Any], declared: ConnectorKind) -> dict[str, str]:
+def filled_in_credentials(clean: Mapping[str, Any], declared: ConnectorKind) -> dict[str, str]:
     """Return the credentials that were filled in."""
     return {each.name: clean[each.name] for each in declared.credential_fields if clean.get(each.name)}
-
-
-def _record_form(declared: ConnectorKind) -> type[NewRecordForm]:
-    names = [field.name for field in declared.fields]
-    members = {field.name: _form_field(field) for field in declared.fields}
-    main = [field.name for field in declared.fields if field.is_required or field.is_credential]
-    attributes = {"kind": declared.kind, "declared": declared, "main_fields": main}
-    order = (*main, "title", "key", *names, *_COMMON_FIELDS)
-    name = f"New{declared.kind.value.title()}Form"
-    return type(
-        name, (NewRecordForm,), {**members, **attributes, "field_order": order, "__module__": __name__}
-    )
 
 
 class SourceForm(CredentialsForm, SyncedForm):
@@ -396,7 +219,7 @@ class SourceForm(CredentialsForm, SyncedForm):
 
     watch = forms.BooleanField(required=False, label=_("Sync when files change"))
     is_forgetting = forms.BooleanField(required=False, label=_("Delete the stored credentials"))
-    field_order = ("title", *_COMMON_FIELDS, *_CREDENTIALS, "is_forgetting")
+    field_order = ("title", *COMMON_FIELDS, *CREDENTIALS, "is_forgetting")
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -405,7 +228,7 @@ class SourceForm(CredentialsForm, SyncedForm):
         self._declared = RECORD_KINDS.get(source.kind)
         if self._declared is not None:
             for field in self._declared.credential_fields:
-                self.fields[field.name] = _form_field(field)
+                self.fields[field.name] = make_field(field)
                 self.fields[field.name].required = False
         if "is_forgetting" in self.fields and "token" in self.fields:
             self.fields["token"].help_text = _("A token is stored. Leave empty to keep it.")
@@ -431,12 +254,12 @@ class SourceForm(CredentialsForm, SyncedForm):
     def credentials(self) -> dict[str, str]:
         """Return the credentials that were filled in."""
         if self._declared is not None:
-            return _filled_in(self.cleaned_data, self._declared)
+            return filled_in_credentials(self.cleaned_data, self._declared)
         return super().credentials()
 
 
 # Inputs that change the credentials when filled in or ticked.
-_CREDENTIAL_INPUTS = frozenset({*_CREDENTIALS, "is_forgetting"})
+_CREDENTIAL_INPUTS = frozenset({*CREDENTIALS, "is_forgetting"})
 
 
 def _inapplicable_fields(source: Source) -> set[str]:
@@ -445,24 +268,10 @@ def _inapplicable_fields(source: Source) -> set[str]:
     if source.kind == SourceKind.UPLOAD:
         inapplicable.add("schedule")
     if source.kind in RECORD_KINDS:
-        inapplicable |= {*_CREDENTIALS}
+        inapplicable |= {*CREDENTIALS}
     elif source.kind != SourceKind.GIT:
         return inapplicable | _CREDENTIAL_INPUTS
     return inapplicable if source.sealed_credentials else inapplicable | {"is_forgetting"}
-
-
-#: The form of each kind, in the order in which the page offers them.
-NEW_SOURCE_FORMS: Mapping[str, type[NewSourceForm]] = {
-    **{form.kind.value: form for form in (NewSiteForm, NewGitForm)},
-    **{kind: _record_form(declared) for kind, declared in RECORD_KINDS.items()},
-    NewFolderForm.kind.value: NewFolderForm,
-}
-
-
-def offered_kinds() -> list[str]:
-    """Return the kinds that this server allows to add."""
-    needs = {SourceKind.FOLDER: settings.KEBAB_FOLDER_ROOTS, SourceKind.PROGRAM: settings.KEBAB_CONNECTORS}
-    return [kind for kind in NEW_SOURCE_FORMS if needs.get(SourceKind(kind), True)]
 
 
 def _quote(entry: str) -> str:

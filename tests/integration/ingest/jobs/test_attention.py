@@ -4,7 +4,8 @@ import pytest
 from django.core import mail
 
 from ingest.jobs.queue.failure_mail import source_owners
-from ingest.jobs.queue.request import request_sync, retry
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.retry import retry
 from ingest.models import Job
 from kebab.people import audit
 from kebab.people.models import Group, Membership, Role, User

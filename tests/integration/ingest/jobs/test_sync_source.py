@@ -13,7 +13,8 @@ from ingest.digest.digester import Digester
 from ingest.jobs.items import writer
 from ingest.jobs.kinds import sync_source
 from ingest.jobs.queue.report import ingest_report
-from ingest.jobs.queue.request import request_sync, retry
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.retry import retry
 from ingest.models import Unreadable
 from ingest.parsers.errors import Quarantined
 from kebab.people.models import Workspace

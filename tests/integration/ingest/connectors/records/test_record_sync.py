@@ -15,7 +15,8 @@ from ingest.connectors.records.protocol import (
 )
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.report import ingest_report
-from ingest.jobs.queue.request import request_sync, retry
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.retry import retry
 from kebab.people.models import Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
