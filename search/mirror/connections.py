@@ -141,8 +141,8 @@ class ReaderPool:
         self._open = open_file
         self._translate = translate
         self._lock = threading.Lock()
-        # By connection: its file, and the monotonic time since which it is idle.
-        self._readers: OrderedDict[apsw.Connection, tuple[Path, float]] = OrderedDict()
+        # By connection: the folder of its workspace, its file, and the monotonic time since which it is idle.
+        self._readers: OrderedDict[apsw.Connection, tuple[Path, Path, float]] = OrderedDict()
         self._swept_s = time.monotonic()
         #: Collections that recent queries ranked among.
         self.collections = CollectionCache()
@@ -153,21 +153,20 @@ class ReaderPool:
 
         Raises MirrorAbsent, MirrorOutdated; MirrorDamaged and MirrorBusy also while in use.
         """
-        with MirrorFiles(path.parent).read_lock():
-            connection = self._take(path) or self._open(path)
+        folder = path.parent
+        with MirrorFiles(folder).read_lock():
+            connection = self._take(folder, path) or self._open(path)
             try:
                 with translate_damage(path), self._translate(path):
                     yield connection
             except BaseException:
                 connection.close()
                 raise
-        self._give_back(connection, path)
+        self._give_back(connection, folder, path)
 
-    def _take(self, path: Path) -> apsw.Connection | None:
+    def _take(self, folder: Path, path: Path) -> apsw.Connection | None:
         with self._lock:
-            of_workspace = {
-                c: other for c, (other, _) in self._readers.items() if other.parent == path.parent
-            }
+            of_workspace = {c: file for c, (parent, file, _) in self._readers.items() if parent == folder}
             replaced = [c for c, other in of_workspace.items() if other != path]
             taken = next((c for c in reversed(of_workspace) if of_workspace[c] == path), None)
             for connection in [*replaced, *([taken] if taken is not None else [])]:
@@ -176,10 +175,10 @@ class ReaderPool:
             connection.close()
         return taken
 
-    def _give_back(self, connection: apsw.Connection, path: Path) -> None:
+    def _give_back(self, connection: apsw.Connection, folder: Path, path: Path) -> None:
         now = time.monotonic()
         with self._lock:
-            self._readers[connection] = path, now
+            self._readers[connection] = folder, path, now
             self._release_memory()
             surplus = [self._readers.popitem(last=False)[0]] if len(self._readers) > self._idle else []
             surplus += self._pop_expired(now)
@@ -198,7 +197,7 @@ class ReaderPool:
             return []
         self._swept_s = now
         readers = self._readers.items()
-        outdated = [c for c, (path, since) in readers if now - since > _IDLE_S or not path.exists()]
+        outdated = [c for c, (_, path, since) in readers if now - since > _IDLE_S or not path.exists()]
         for connection in outdated:
             del self._readers[connection]
         return outdated
