@@ -196,10 +196,9 @@ def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int
 def rows_of_all(contributions: Sequence[Contribution]) -> np.ndarray:
     """Return the rows, ascending, that all `contributions` have."""
     shortest, *others = sorted(contributions, key=len)
-    rows, _ = shortest.all_scores()
+    rows = shortest.rows
     for other in others:
-        has, _ = other.at(rows)
-        rows = rows[has]
+        rows = rows[other.has(rows)]
     return rows
 
 

@@ -49,17 +49,17 @@ def count_documents(
         counts_all = not text.strip() and view.scope.operators is None
         rows = _all_rows(collection) if counts_all else LexicalLeg(view, text).matching_rows()
         passes = _filter_mask(view.scope, connection, collection)
-        every = rows.every[passes[rows.every]]
-        is_relaxed = len(every) < _FEW_CHUNKS and rows.some is not None
-        matched = rows.some if is_relaxed and rows.some is not None else rows.every
-        total = _document_mask(collection, matched[passes[matched]])
+        matched, is_relaxed = rows.every, False
+        if rows.find_some is not None and np.count_nonzero(rows.every & passes) < _FEW_CHUNKS:
+            matched, is_relaxed = rows.find_some(), True
+        total = _document_mask(collection, matched & passes)
         by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
         for name in names:
             view.raise_if_late()
             matching = total
             if _is_set(view.scope, name):
                 own = _filter_mask(_without_filter(view.scope, name), connection, collection)
-                matching = _document_mask(collection, matched[own[matched]])
+                matching = _document_mask(collection, matched & own)
             counts: list[tuple[Value, int]]
             if name == "ingested_after":
                 times = collection.indexing_times(connection)
@@ -71,7 +71,7 @@ def count_documents(
 
 
 def _all_rows(collection: Collection) -> MatchingRows:
-    return MatchingRows(np.arange(len(collection.chunks.docs)), None)
+    return MatchingRows(np.ones(len(collection.chunks.docs), bool))
 
 
 def _filter_mask(scope: SearchScope, connection: apsw.Connection, collection: Collection) -> np.ndarray:
@@ -100,10 +100,10 @@ def _without_filter(scope: SearchScope, name: str) -> SearchScope:
 
 
 def _document_mask(collection: Collection, rows: np.ndarray) -> np.ndarray:
-    """Return (n,) bool by document row, whether the document has any of the chunks at `rows`."""
+    """Return (n,) bool by document row, whether the document has any of the chunks at `rows`, (m,) bool."""
     docs = collection.chunks.docs
     matching = np.zeros(int(docs.max(initial=0)) + 1, bool)
-    matching[docs[rows]] = True
+    matching[docs[np.flatnonzero(rows)]] = True
     return matching
 
 

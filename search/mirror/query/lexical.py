@@ -1,7 +1,7 @@
 """The lexical leg: chunks with all terms first, then with some, by bm25, in one read transaction."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -101,12 +101,12 @@ class _UnitScores:
 
 @dataclass(frozen=True, slots=True)
 class MatchingRows:
-    """The rows of chunks that match a query's words, among all that the reader may read; ascending."""
+    """The chunks that match a query's words, among all that the reader may read; (n,) bool by row."""
 
-    #: (n,) int64, those that have every word, or match the raw expression.
+    #: Those that have every word, or match the raw expression.
     every: np.ndarray
-    #: (n,) int64, those that have any; None where relaxing adds nothing.
-    some: np.ndarray | None
+    #: Returns those that have any; None where relaxing adds nothing.
+    find_some: Callable[[], np.ndarray] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -238,26 +238,29 @@ class LexicalLeg:
         return (unit_scores or self._collect_unit_scores(match)).sums(rows, match.some_units)
 
     def matching_rows(self) -> MatchingRows:
-        """Return the rows that match the query, regardless of filters.
+        """Return the chunks that match the query, regardless of filters.
 
         Raises InvalidQuery, MirrorDamaged, and apsw.InterruptError when the time is up.
         """
         match = self.compile()
+        every = np.zeros(len(self._view.collection.chunks.docs), bool)
         if match is None:
-            return MatchingRows(np.empty(0, np.int64), None)
-        n_rows = len(self._view.collection.chunks.docs)
+            return MatchingRows(every)
         if match.is_raw:
             raw = RawQuery(self._view.connection, match.every, None, self._weights)
             found = np.fromiter(raw.rows(), np.int64)
-            return MatchingRows(np.sort(found[found < n_rows]), None)
+            every[found[found < len(every)]] = True
+            return MatchingRows(every)
         units = dict(self._score_units(match))
-        every = rows_of_all([units[unit] for unit in match.every_units])
-        if not match.some:
-            return MatchingRows(every, None)
-        has_any = np.zeros(n_rows, bool)
-        for unit in match.some_units:
-            has_any[units[unit].rows] = True
-        return MatchingRows(every, np.flatnonzero(has_any))
+        every[rows_of_all([units[unit] for unit in match.every_units])] = True
+
+        def find_some() -> np.ndarray:
+            some = np.zeros_like(every)
+            for unit in match.some_units:
+                some[units[unit].rows] = True
+            return some
+
+        return MatchingRows(every, find_some if match.some else None)
 
     def _search_raw(self, match: Match, limit: int) -> LexicalResult:
         view, clause = self._view, filter_clause(self._view.scope)
