@@ -6,6 +6,7 @@ tests have left.
 """
 
 import re
+import uuid
 
 import pytest
 from django.db import connection
@@ -37,13 +38,17 @@ def indexed_workspace(transactional_db, settings):
     space = embed(workspace)
     assert ensure_index(space)
     sync(workspace)
+    refresh_statistics()
+    yield workspace, space
+    drop_index(space)
+
+
+def refresh_statistics():
     with owner_connection() as owner:
         owner.execute(
             "VACUUM (ANALYZE) search_source, search_sourceversion, search_document, search_chunk,"
             " search_chunkvector"
         )
-    yield workspace, space
-    drop_index(space)
 
 
 def statements_of(action):
@@ -108,8 +113,29 @@ def test_partial_vector_index_is_used(indexed_workspace):
     assert any(f"Index Scan using {index_name(space)}" in plan for plan in plans)
 
 
+def add_titles(workspace, count):
+    like = Document.objects.in_workspace(workspace).first()
+    with acting_in(workspace.pk):
+        Document.objects.bulk_create(
+            Document(
+                workspace=workspace,
+                source=like.source,
+                version=like.version,
+                doc_id=uuid.uuid4(),
+                path=f"more/{number}.md",
+                title=f"Title {number}",
+                mime=like.mime,
+                size_bytes=1,
+                indexed_at=like.indexed_at,
+            )
+            for number in range(count)
+        )
+
+
 def test_title_prefix_is_an_index_range(indexed_workspace):
     workspace, _ = indexed_workspace
+    add_titles(workspace, 500)  # of a few documents any index finds one at the same cost
+    refresh_statistics()
     statements = statements_of(lambda: suggest(workspace, "app", reader=OPERATOR))
     plans = [plan_of_workspace(workspace, statement) for statement in statements]
     assert any(
