@@ -5,7 +5,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar
 
 from django.utils import timezone
 
@@ -29,7 +28,7 @@ from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import apply_floor
-from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit, unpack_ids
+from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName, LegResult, candidate_limit, unpack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.fusion.reorder import SortKeys
@@ -381,23 +380,6 @@ def _find_titled(legs: Sequence[Leg], ranked: Ranking) -> list[str]:
     """Return the candidates that are first chunks of documents with the query as their title."""
     titled = {id_ for leg in legs if isinstance(leg, ExactLeg) for id_ in leg.titled}
     return [id_ for id_ in unpack_ids(ranked.lists["exact"].ids) if id_ in titled] if titled else []
-
-
-class EmptyLeg:
-    """A leg without candidates: of a blank query, or the lexical one where there is no mirror to read."""
-
-    weight: ClassVar[float] = 1.0
-    runs_in_calling_thread: ClassVar[bool] = True
-    is_checked: ClassVar[bool] = True
-    is_skipped_when_empty: ClassVar[bool] = False
-
-    def __init__(self, name: LegName, *, is_available: bool) -> None:
-        self.name = name
-        self._is_available = is_available
-
-    def search(self, limit: int) -> LegResult:
-        """Return no candidates."""
-        return LegResult(is_complete=self._is_available, is_available=self._is_available)
 
 
 def _is_large(view: MirrorView | None) -> bool:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 
 import numpy as np
 
@@ -108,6 +108,23 @@ class Leg(Protocol):
     def search(self, limit: int) -> LegResult:
         """Return up to `limit` candidates."""
         ...
+
+
+class EmptyLeg:
+    """A leg without candidates: of a blank query, or the lexical one where there is no mirror to read."""
+
+    weight: ClassVar[float] = 1.0
+    runs_in_calling_thread: ClassVar[bool] = True
+    is_checked: ClassVar[bool] = True
+    is_skipped_when_empty: ClassVar[bool] = False
+
+    def __init__(self, name: LegName, *, is_available: bool) -> None:
+        self.name = name
+        self._is_available = is_available
+
+    def search(self, limit: int) -> LegResult:
+        """Return no candidates."""
+        return LegResult(is_complete=self._is_available, is_available=self._is_available)
 
 
 def missing_leg_message(leg: str) -> str:
