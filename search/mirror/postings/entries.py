@@ -67,7 +67,7 @@ class Postings:
     @property
     def rows(self) -> np.ndarray:
         """(n,) int64, ascending."""
-        return (self.packed >> _ROW).astype(np.int64)
+        return (self.packed >> _ROW).view(np.int64)
 
     @property
     def last_row(self) -> int:
