@@ -30,7 +30,7 @@ _MAX_CACHED_RUNS = 65_536
 _MAX_CACHED_CHARS = 40
 # Words of snippets that may match a query.
 _MAX_CACHED_WORDS = 8_192
-# A search reads the terms of its query some four times, and once more for each of several workspaces.
+# A search reads the terms of its query some four times, and in each of several workspaces again.
 _MAX_CACHED_TERMS = 1_024
 
 
