@@ -34,7 +34,7 @@ NO_PAGES = {
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
     *("workspace-deletion", "profile-theme", "profile-sessions"),
     *("profile-tokens", "profile-token-revocation", "feed"),
-    *("webhook-switch", "webhook-test", "webhook-deletion"),
+    *("webhook-switch", "webhook-test", "webhook-deletion", "rule-switch", "rule-deletion", "query-review"),
     *("saved-search", "saved-search-deletion", "saved-search-feed"),
 }
 
