@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import apsw
@@ -85,9 +86,9 @@ class DocumentBits:
         """Create the bits of the documents in `lists`."""
         size = int(lists.docs.max(initial=-1)) + 1
         words = np.zeros((len(lists.starts), -(-size // _WORD_BITS)), np.uint64)
-        for value, docs in enumerate(np.split(lists.docs, lists.starts[1:])):
+        for value, (start, end) in enumerate(pairwise([*lists.starts, len(lists.docs)])):
             has = np.zeros(size, bool)
-            has[docs] = True
+            has[lists.docs[start:end]] = True
             words[value] = _pack(has, words.shape[1])
         return DocumentBits(words)
 
