@@ -18,6 +18,10 @@ from search.retrieval.query.metadata import Value
 
 #: The filters with counts, in display order.
 FACETS: Final = ("source", "media", "lang", "tags_any", "author", "trust_min", "version", "ingested_after")
+# The filter whose values are moments.
+_MOMENTS: Final = "ingested_after"
+# Limit for reading attributes, once after each change: of a million documents half a second each.
+_READING_S: Final = 5.0
 # With fewer chunks that have every word, chunks with any word count too, as they do in hits.
 _FEW_CHUNKS = 10
 
@@ -44,29 +48,33 @@ def count_documents(
     those of filters, METADATA, and `metadata.` with the name of a field. Without words all documents match.
     Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
-    with mirror.open_for_leg() as view:
+    with mirror.open() as view:
         connection, collection = view.connection, view.collection
-        counts_all = not text.strip() and view.scope.operators is None
-        rows = _all_rows(collection) if counts_all else LexicalLeg(view, text).matching_rows()
-        passes = _filter_mask(view.scope, connection, collection)
-        matched, is_relaxed = rows.every, False
-        if rows.find_some is not None and np.count_nonzero(rows.every & passes) < _FEW_CHUNKS:
-            matched, is_relaxed = rows.find_some(), True
-        total = _document_mask(collection, matched & passes)
-        by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
-        for name in names:
-            view.raise_if_late()
-            matching = total
-            if _is_set(view.scope, name):
-                own = _filter_mask(_without_filter(view.scope, name), connection, collection)
-                matching = _document_mask(collection, matched & own)
-            counts: list[tuple[Value, int]]
-            if name == "ingested_after":
-                times = collection.indexing_times(connection)
-                counts = [(text, times.count_after(matching, at)) for text, at in moments.items()]
-            else:
-                counts = _count_values(collection.attribute(connection, name), name, matching)
-            by_filter[name] = tuple(counts)
+        # Not in the time of a leg: what that cuts off is never read, however often it is asked for.
+        with view.limited_time(_READING_S):
+            attributes = {name: collection.attribute(connection, name) for name in names if name != _MOMENTS}
+        with view.limited_time():
+            counts_all = not text.strip() and view.scope.operators is None
+            rows = _all_rows(collection) if counts_all else LexicalLeg(view, text).matching_rows()
+            passes = _filter_mask(view.scope, connection, collection)
+            matched, is_relaxed = rows.every, False
+            if rows.find_some is not None and np.count_nonzero(rows.every & passes) < _FEW_CHUNKS:
+                matched, is_relaxed = rows.find_some(), True
+            total = _document_mask(collection, matched & passes)
+            by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
+            for name in names:
+                view.raise_if_late()
+                matching = total
+                if _is_set(view.scope, name):
+                    own = _filter_mask(_without_filter(view.scope, name), connection, collection)
+                    matching = _document_mask(collection, matched & own)
+                counts: list[tuple[Value, int]]
+                if name == _MOMENTS:
+                    times = collection.indexing_times(connection)
+                    counts = [(text, times.count_after(matching, at)) for text, at in moments.items()]
+                else:
+                    counts = _count_values(attributes[name], name, matching)
+                by_filter[name] = tuple(counts)
     return FacetCounts(is_relaxed=is_relaxed, total=int(total.sum()), by_filter=by_filter)
 
 

@@ -125,9 +125,12 @@ class MirrorView:
         return is_visible
 
     @contextmanager
-    def limited_time(self) -> Iterator[None]:
-        """Limit the time of a block: past it SQLite raises InterruptError. Raises MirrorDamaged."""
-        self._deadline = time.monotonic() + self._limit_s
+    def limited_time(self, limit_s: float | None = None) -> Iterator[None]:
+        """Limit the time of a block, to that of a leg for None: past it SQLite raises InterruptError.
+
+        Raises MirrorDamaged.
+        """
+        self._deadline = time.monotonic() + (self._limit_s if limit_s is None else limit_s)
         self.connection.set_progress_handler(self.is_late, _STEPS)
         try:
             with translate_damage(Path(self.connection.filename)):

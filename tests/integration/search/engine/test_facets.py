@@ -134,3 +134,21 @@ def test_number_of_values_is_limited(workspace):
     write(workspace, "a.md", "apple", tags=tuple(f"tag{n}" for n in range(MAX_VALUES + 5)))
     sync(workspace)
     assert len(counts(workspace, "apple")["tags_any"]) == MAX_VALUES
+
+
+def test_values_are_read_once_though_the_time_of_a_leg_is_up(filled, settings, monkeypatch):
+    limit_ms, settings.KEBAB_LEG_LIMIT_MS = settings.KEBAB_LEG_LIMIT_MS, 0
+    assert facets(filled) is None
+    settings.KEBAB_LEG_LIMIT_MS = limit_ms
+    monkeypatch.setattr("search.mirror.postings.collection.read_attribute", None)
+    assert counts(filled)["tags_any"] == {"plant": 2, "fruit": 1}
+
+
+def test_document_with_several_values_of_a_field_counts_once(workspace):
+    write(workspace, "a.md", "apple", metadata={"reviewer": ["Ada", "Eve"]})
+    write(workspace, "b.md", "apple", metadata={"reviewer": "Eve"})
+    sync(workspace)
+    names = ("metadata", "metadata.reviewer")
+    found = count_facets(workspace, "", SearchFilters(), reader=Reader(), names=names).by_filter
+    counted = [{each.value: each.documents for each in found[name]} for name in names]
+    assert counted == [{"reviewer": 2}, {"Eve": 2, "Ada": 1}]
