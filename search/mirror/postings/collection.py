@@ -83,7 +83,7 @@ _SIZES = (
 
 # Entries of recent contributions that are cached, per row of the collection.
 _KEPT_PER_ROW = 12
-# Recent conditions whose documents are cached, a byte per document each.
+# Recent conditions whose chunks are cached, a byte per chunk each.
 _KEPT_MASKS = 16
 # Attributes that are cached, some 16 bytes per document each.
 _KEPT_ATTRIBUTES = 24
@@ -142,11 +142,12 @@ class Collection:
             self._main_language.append(next((str(language) for (language,) in rows), ""))
         return self._main_language[0]
 
-    def document_mask(self, connection: apsw.Connection, condition: OnDocument) -> np.ndarray:
-        """Return (m,) bool by document row, whether it meets the condition; those of late are cached."""
+    def mask(self, connection: apsw.Connection, condition: OnDocument) -> np.ndarray:
+        """Return (n,) bool, whether each row's document meets the condition; those of late are cached."""
         mask = self._masks.get(condition)
         if mask is None:
-            mask = condition.mask(connection, int(self.chunks.docs.max(initial=0)) + 1)
+            docs = self.chunks.docs
+            mask = condition.mask(connection, int(docs.max(initial=0)) + 1)[docs]
             self._masks[condition] = mask
             while len(self._masks) > _KEPT_MASKS:
                 with suppress(KeyError):  # another thread has dropped it

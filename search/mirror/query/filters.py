@@ -116,7 +116,7 @@ class Clause:
         chunks = collection.chunks
         passes = chunks.docs != 0
         for condition in self.on_document:
-            passes &= collection.document_mask(connection, condition)[chunks.docs]
+            passes &= collection.mask(connection, condition)
         if self.languages:
             written = np.zeros(len(passes), bool)
             rows = connection.execute(_IN_LANGUAGES, (json.dumps(self.languages),))

@@ -22,10 +22,11 @@ _CSRF_TOKEN = "a" * 32
 _END = "DELETE /api/v1/workspaces/{ws}"
 # Further rounds for operations that didn't succeed in the first one by chance.
 _ROUNDS = 48
-# They need vectors of every chunk, which no worker creates here.
+# They need vectors of every chunk, which no worker creates here, and a source that can be reached.
 _UNREACHABLE = {
     "POST /api/v1/workspaces/{ws}/embedding/rollback",
     "POST /api/v1/workspaces/{ws}/embedding/switch",
+    "POST /api/v1/workspaces/{ws}/sources/{source_id}/test",
 }
 
 
