@@ -87,9 +87,7 @@ class DocumentBits:
         size = int(lists.docs.max(initial=-1)) + 1
         words = np.zeros((len(lists.starts), -(-size // _WORD_BITS)), np.uint64)
         for value, (start, end) in enumerate(pairwise([*lists.starts, len(lists.docs)])):
-            has = np.zeros(size, bool)
-            has[lists.docs[start:end]] = True
-            words[value] = _pack(has, words.shape[1])
+            words[value] = _pack(_mask(lists.docs[start:end]), words.shape[1])
         return DocumentBits(words)
 
     def count(self, matching: np.ndarray) -> np.ndarray:
@@ -148,8 +146,8 @@ def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name
     rows = connection.execute(sql, (*values, MAX_VALUES))
     found = [(value, np.fromstring(docs, np.int64, sep=",")) for value, docs in rows]
     if name == METADATA:
-        # A document with several values of a field comes as often. SQL takes four times as long to tell.
-        found = [(value, np.unique(docs)) for value, docs in found]
+        # A document with several values of a field comes as often; DISTINCT and a sort take seconds.
+        found = [(value, np.flatnonzero(_mask(docs))) for value, docs in found]
     return _build_attribute(found)
 
 
@@ -173,6 +171,13 @@ def _build_attribute(found: Sequence[tuple[Value, np.ndarray]]) -> Attribute:
     # Bits, if they take no more room.
     are_few = len(found) * int(docs.max(initial=0)) <= _WORD_BITS * len(docs)
     return Attribute(tuple(value for value, _ in found), DocumentBits.of(lists) if are_few else lists)
+
+
+def _mask(docs: np.ndarray) -> np.ndarray:
+    """Return (n,) bool by row, whether it is among `docs`; up to the last of these."""
+    has = np.zeros(int(docs.max(initial=-1)) + 1, bool)
+    has[docs] = True
+    return has
 
 
 def _pack(has: np.ndarray, word_count: int) -> np.ndarray:
