@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Job, JobState
-from kebab.people.models import Group, Membership, Role, User, Workspace
+from kebab.people.models import Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from kebab.webhooks.models import Endpoint
 from search.api.wire_schemas import schema_names
@@ -89,6 +89,9 @@ def _create_objects(workspace, owner):
         for _ in range(10)
     ]
     groups = [Group.objects.create(workspace=workspace, name=f"group {number}") for number in range(5)]
+    for membership in Membership.objects.filter(workspace=workspace):
+        for group in groups:
+            GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
     answers = [make_answer(uploads.documents.first()) for _ in range(20)]
     return {
         "answer_id": [answer.pk for answer in answers],
