@@ -242,8 +242,8 @@ class CollectionCache:
     def __init__(self, max_rows: int = 1_000_000) -> None:
         """Create a cache; `max_rows` bounds all tables together.
 
-        A row takes 42 bytes, and up to 144 for cached contributions; attributes take another 100 bytes per
-        document once they are used.
+        A row takes 42 bytes, and up to 160 for cached contributions and conditions; attributes take another
+        100 bytes per document once they are used.
         """
         self._max_rows = max_rows
         self._collections: OrderedDict[_Key, Collection] = OrderedDict()

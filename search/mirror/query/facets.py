@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import apsw
 import numpy as np
 
 from search.access.scope import SearchScope
@@ -53,24 +52,24 @@ def count_documents(
         # Not in the time of a leg: what that cuts off is never read, however often it is asked for.
         with view.limited_time(_READING_S):
             attributes = {name: collection.attribute(connection, name) for name in names if name != _MOMENTS}
+            times = collection.indexing_times(connection) if _MOMENTS in names else None
         with view.limited_time():
             counts_all = not text.strip() and view.scope.operators is None
             rows = _all_rows(collection) if counts_all else LexicalLeg(view, text).matching_rows()
-            passes = _filter_mask(view.scope, connection, collection)
             matched, is_relaxed = rows.every, False
-            if rows.find_some is not None and np.count_nonzero(rows.every & passes) < _FEW_CHUNKS:
+            if rows.find_some is not None and np.count_nonzero(rows.every & view.passes) < _FEW_CHUNKS:
                 matched, is_relaxed = rows.find_some(), True
-            total = _document_mask(collection, matched & passes)
+            total = _document_mask(collection, matched & view.passes)
             by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
             for name in names:
                 view.raise_if_late()
                 matching = total
                 if _is_set(view.scope, name):
-                    own = _filter_mask(_without_filter(view.scope, name), connection, collection)
+                    others = collection_clause(_without_filter(view.scope, name))
+                    own = others.mask(connection, collection)
                     matching = _document_mask(collection, matched & own)
                 counts: list[tuple[Value, int]]
-                if name == _MOMENTS:
-                    times = collection.indexing_times(connection)
+                if times is not None and name == _MOMENTS:
                     counts = [(text, times.count_after(matching, at)) for text, at in moments.items()]
                 else:
                     counts = _count_values(attributes[name], name, matching)
@@ -80,10 +79,6 @@ def count_documents(
 
 def _all_rows(collection: Collection) -> MatchingRows:
     return MatchingRows(np.ones(len(collection.chunks.docs), bool))
-
-
-def _filter_mask(scope: SearchScope, connection: apsw.Connection, collection: Collection) -> np.ndarray:
-    return collection_clause(scope).mask(connection, collection)
 
 
 def _is_set(scope: SearchScope, name: str) -> bool:

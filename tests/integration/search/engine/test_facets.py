@@ -140,8 +140,11 @@ def test_values_are_read_once_though_the_time_of_a_leg_is_up(filled, settings, m
     limit_ms, settings.KEBAB_LEG_LIMIT_MS = settings.KEBAB_LEG_LIMIT_MS, 0
     assert facets(filled) is None
     settings.KEBAB_LEG_LIMIT_MS = limit_ms
-    monkeypatch.setattr("search.mirror.postings.collection.read_attribute", None)
-    assert counts(filled)["tags_any"] == {"plant": 2, "fruit": 1}
+    for reading in ("read_attribute", "read_indexing_times"):
+        monkeypatch.setattr(f"search.mirror.postings.collection.{reading}", None)
+    found = counts(filled, moments=[NOON])
+    assert found["tags_any"] == {"plant": 2, "fruit": 1}
+    assert found["ingested_after"] == {NOON.isoformat(): 1}
 
 
 def test_document_with_several_values_of_a_field_counts_once(workspace):
