@@ -71,8 +71,11 @@ class MirrorFiles:
                 os.close(descriptor)
 
     def _open_lock_file(self) -> int:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(self.directory / "writer.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        while True:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # another process removed the folder in between
+                return os.open(self.directory / "writer.lock", flags, 0o600)
 
     @contextmanager
     def read_lock(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -199,6 +200,21 @@ def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirror
     dropping.join(30)
     waiting.join(30)
     assert acquired.is_set()
+
+
+def test_lock_is_taken_when_its_folder_is_removed_before_the_file_is_opened(files, monkeypatch):
+    real, removed = Path.mkdir, []
+
+    def make_and_remove_once(folder, *args, **options):
+        real(folder, *args, **options)
+        if folder == files.directory and not removed:
+            removed.append(folder)
+            folder.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", make_and_remove_once)
+    with files.write_lock():
+        assert removed == [files.directory]
+        assert (files.directory / "writer.lock").exists()
 
 
 def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatch):
