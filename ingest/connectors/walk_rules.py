@@ -60,6 +60,8 @@ class SkipReason(StrEnum):
     EXPORT_FILE = "export_file"
 
 
+#: code by their names, but with the limit of documents: whole exports of other products
+DUMPS: Final = frozenset({"entities.xml"})
 #: The largest document that is read by default.
 MAX_FILE_BYTES: Final = 100 * 1024**2
 #: directories of version control: not even an ignore file can include these
@@ -156,4 +158,5 @@ class WalkRules:
 
     def max_bytes(self, path: str) -> int:
         """Return the limit of a file of this name."""
-        return self.max_code_bytes if code_language_of(path) is not None else self.max_document_bytes
+        is_code = code_language_of(path) is not None and path.rpartition("/")[2] not in DUMPS
+        return self.max_code_bytes if is_code else self.max_document_bytes

@@ -39,8 +39,14 @@ class Exports:
     by_root: dict[str, Export] = field(default_factory=dict)
 
     @classmethod
-    def find(cls, paths: Sequence[str]) -> Self:
-        """Return the exports among these files."""
+    def find(cls, paths: Sequence[str], too_large: Sequence[str] = ()) -> Self:
+        """Return the exports among these files.
+
+        Raises ListingFailed if an index file is among those `too_large`: documents would miss without it.
+        """
+        unread = set(cls.find([*paths, *too_large]).index_files) & {*too_large} if too_large else ()
+        if unread:
+            raise ListingFailed(f"{min(unread)} of the export has more bytes than are read of a file.")
         products: dict[str, type[Export]] = {}
         for product in PRODUCTS:
             for root in product.find_roots(paths):

@@ -43,7 +43,9 @@ class ExportSource:
         """Yield the documents of exports and all other files. Raises ListingFailed."""
         listed = list(self._files.entries(rules))
         found = {entry.path: entry for entry in listed if isinstance(entry, FoundFile)}
-        self._find_exports(list(found))
+        skipped = [entry for entry in listed if isinstance(entry, SkippedFile)]
+        too_large = [entry.path for entry in skipped if entry.reason is SkipReason.TOO_LARGE]
+        self._find_exports(list(found), too_large)
         originals: dict[str, str] = {}
         for path, place in self._exports.place(found):
             entry = found[path]
@@ -59,7 +61,7 @@ class ExportSource:
             else:
                 yield replace(entry, path=place)
         self._originals = originals
-        yield from (entry for entry in listed if isinstance(entry, SkippedFile))
+        yield from skipped
         yield from self._made_documents({*found, *originals})
 
     def read(self, path: str) -> ItemContent:
@@ -76,8 +78,8 @@ class ExportSource:
         revision = self._revision(len(read.content), read.mtime_ns)
         return replace(read, content=self._exports.convert(original, read.content), revision=revision)
 
-    def _find_exports(self, paths: Sequence[str]) -> None:
-        self._exports = Exports.find(paths)
+    def _find_exports(self, paths: Sequence[str], too_large: Sequence[str]) -> None:
+        self._exports = Exports.find(paths, too_large)
         state = blake2b(f"{VERSION}".encode(), digest_size=8)
         for path in paths if self._exports.by_root else ():
             state.update(path.encode() + b"\0")

@@ -1,7 +1,7 @@
 """Archive jobs: each member becomes an item with a blob of its own, and then a document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -89,8 +89,8 @@ def _unpack(context: JobContext) -> None:
     try:
         with open_blob(context.workspace.pk, context.job.payload["blob"]) as file:
             with _open_cancellable(context, file, limits) as archive:
-                members = _select_members(context, archive, limits, listing)
-            exports = Exports.find(list(members.values()))
+                members, too_large = _select_members(context, archive, limits, listing)
+            exports = Exports.find(list(members.values()), too_large)
             if exports.index_files:
                 with _open_cancellable(context, file, limits) as archive:
                     _read_index_files(archive, members, exports)
@@ -107,23 +107,31 @@ def _unpack(context: JobContext) -> None:
 
 def _select_members(
     context: JobContext, archive: Archive, limits: ArchiveLimits, listing: Listing
-) -> dict[int, str]:
-    """Return the paths of the members to ingest, by their index in the archive; count the others."""
-    wanted = {}
+) -> tuple[dict[int, str], list[str]]:
+    """Return the paths of the members to ingest, by their index in the archive, and those too large to.
+
+    Count all others.
+    """
+    wanted, too_large = {}, []
     for entry in list_members(archive, limits):
         if isinstance(entry, SelectedMember):
             wanted[entry.index] = entry.path
         else:
+            if entry.reason is SkipReason.TOO_LARGE:
+                too_large.append(entry.path)
             listing.count_excluded("skipped", entry.reason, context.job.payload["prefix"] + entry.path)
-    return wanted
+    return wanted, too_large
 
 
 def _read_index_files(archive: Archive, members: Mapping[int, str], exports: Exports) -> None:
+    """Read the index files of exports. Raises ListingFailed for a broken one."""
     wanted = frozenset(exports.index_files)
     for member in archive.members():
         if (path := members.get(member.index)) in wanted:
-            with suppress(MemberBroken):  # it is counted when all members are read
+            try:
                 exports.read_index(path, archive.read(member))
+            except MemberBroken as error:
+                raise ListingFailed(f"{path} of the export is damaged; export it again.") from error
 
 
 def _place_documents(

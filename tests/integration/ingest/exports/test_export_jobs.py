@@ -1,6 +1,7 @@
 """Exports of other products in folders and archives become documents, and newer exports update them."""
 
 import json
+import zipfile
 
 import pytest
 
@@ -27,12 +28,16 @@ def texts(workspace):
 
 
 def upload(workspace, tmp_path, content):
+    job = upload_archive(workspace, tmp_path, content)
+    assert job.state == "succeeded"
+
+
+def upload_archive(workspace, tmp_path, content):
     packed = tmp_path / "export.zip"
     packed.write_bytes(content)
     with packed.open("rb") as file:
         archive = ArchiveUpload(source="notes", name="export.zip", folder="export", version="", file=file)
-        job = work(accept_archive(workspace, archive, reader=OPERATOR, requested_by=""))
-    assert job.state == "succeeded"
+        return work(accept_archive(workspace, archive, reader=OPERATOR, requested_by=""))
 
 
 def test_folder_is_read_again_when_a_link_finds_its_target(workspace, source, folder):
@@ -113,6 +118,26 @@ def test_page_gone_from_a_dump_is_deleted_but_not_by_a_broken_one(workspace, sou
     fill(folder, {"entities.xml": CONFLUENCE_XML[:-200]})
     assert "entities.xml" in failure(source)
     assert Document.objects.count() == 1
+
+
+def test_dump_has_the_limit_of_documents_and_none_is_deleted_by_one_above_it(source, folder, settings):
+    large = CONFLUENCE_XML + f"<!-- {'x' * settings.KEBAB_CODE_LIMIT_BYTES} -->"
+    export = {"entities.xml": large, "exportDescriptor.properties": "x=1\n"}
+    fill(folder, export)
+    assert sync(source)["new"] == 2
+
+    settings.KEBAB_DOCUMENT_LIMIT_BYTES = len(large) - 1
+    assert "entities.xml" in failure(source)
+    assert Document.objects.count() == 2
+
+
+def test_archive_with_a_damaged_dump_or_one_too_large_is_refused(workspace, tmp_path, settings):
+    export = {"entities.xml": CONFLUENCE_XML, "exportDescriptor.properties": "x=1\n"}
+    packed = zip_of(export, zipfile.ZIP_STORED)
+    damaged = upload_archive(workspace, tmp_path, packed.replace(b"Deputy", b"deputy", 1))
+    settings.KEBAB_DOCUMENT_LIMIT_BYTES = 1_000
+    for job in (damaged, upload_archive(workspace, tmp_path, packed)):
+        assert (job.state, "entities.xml" in job.error) == ("failed", True)
 
 
 def test_job_that_goes_on_after_its_listing_reads_documents(folder):
