@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, unquote_plus, urlencode
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord, Record
@@ -69,13 +69,18 @@ class BucketReader:
         token = ""
         while True:
             page = self._list_page(token)
+            is_escaped = _text(page, "EncodingType") == "url"
             for entry in page.iterfind("{*}Contents"):
-                key = unquote(_text(entry, "Key"))
+                key = _text(entry, "Key")
+                key = unquote_plus(key) if is_escaped else key  # some servers write a space as "+"
                 if not key.endswith("/"):
                     yield self._document(key, entry)
-            token = _text(page, "NextContinuationToken")
-            if not token:
+            before, token = token, _text(page, "NextContinuationToken")
+            is_truncated = _text(page, "IsTruncated")
+            if is_truncated == "false" or not (is_truncated or token):
                 break
+            if token in ("", before):
+                raise ListingFailed(f"{self._server.host} does not say how the listing of the bucket goes on.")
         yield CompleteRecord()
 
     def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:
@@ -107,14 +112,14 @@ class BucketReader:
         )
         if answer.status != 200:
             self._requests.fail_listing(answer, self._error_code(answer))
-        return parse_xml(answer.body, self._server.host)
+        return parse_xml(answer.body, self._server.host, "ListBucketResult")
 
     def _sign(self, path: str, query: str = "") -> Mapping[str, str]:
         return self._signer.headers(path, query, datetime.now(UTC))
 
     def _error_code(self, answer: Answer) -> str:
         try:
-            return _text(parse_xml(answer.body, self._server.host), "Code")[:100]
+            return _text(parse_xml(answer.body, self._server.host, "Error"), "Code")[:100]
         except ListingFailed:
             return ""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
+from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord, Record, WarningRecord
 from ingest.connectors.records.requests import Answer, ServerRequests
 from ingest.connectors.records.settings import ReaderSettings
@@ -50,9 +51,15 @@ class WebdavReader:
                 yield WarningRecord(message=f"The folder {folder.removeprefix(self._root)} may not be read.")
             if answer.status != _MULTI_STATUS:
                 continue
-            listed = parse_xml(answer.body, self._server.host)
-            for entry in listed.iterfind("{DAV:}response"):
-                path = _path_of(entry.findtext("{DAV:}href") or "")
+            listed = parse_xml(answer.body, self._server.host, "multistatus").findall("{DAV:}response")
+            paths = [_path_of(entry.findtext("{DAV:}href") or "") for entry in listed]
+            # The folder itself is in its listing.
+            if not any(f"{path}/".startswith(folder) for path in paths):
+                raise ListingFailed(
+                    f"{self._server.host} answers with a listing of {''.join(paths[:1])[:200] or 'nothing'} in"
+                    f" place of {folder}; check the address."
+                )
+            for path, entry in zip(paths, listed, strict=True):
                 if not path.startswith(self._root) or path == folder:
                     continue
                 if entry.find(".//{DAV:}collection") is None:

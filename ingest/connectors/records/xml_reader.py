@@ -5,8 +5,8 @@ from typing import Any
 from ingest.connectors.errors import ListingFailed
 
 
-def parse_xml(content: bytes, host: str) -> Any:
-    """Return the root element. Raises ListingFailed."""
+def parse_xml(content: bytes, host: str, root_name: str) -> Any:
+    """Return the root element. Raises ListingFailed if it has another name than `root_name`, in any namespace."""
     from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
@@ -16,4 +16,6 @@ def parse_xml(content: bytes, host: str) -> Any:
         raise ListingFailed(f"{host} answers something that is no XML: {error.msg}.") from error
     if root.getroottree().docinfo.doctype:
         raise ListingFailed(f"{host} answers XML with a document type, which is not read.")
+    if (name := etree.QName(root).localname) != root_name:
+        raise ListingFailed(f"{host} answers XML with <{name[:100]}> in place of <{root_name}>.")
     return root
