@@ -17,12 +17,9 @@ _PROPERTY: Final = re.compile(r"([^\s:#>*\-][^:\n]{0,60}): (\S.*)")
 _ADDRESS: Final = re.compile(
     r"https://(?:www\.)?notion\.so/[^\s()<>\"']{0,300}?([0-9a-f]{32})(?![0-9a-f])[^\s()<>\"']*"
 )
-_ROW: Final = re.compile(
-    r'<tr class="property-row property-row-(\w+)"[^>]*><th>(.{0,5000}?)</th><td>(.{0,5000}?)</td></tr>',
-    re.DOTALL,
-)
+_ROW: Final = re.compile(r'<tr class="property-row property-row-(\w+)"')
 _MAX_TABLE_CHARS: Final = 200_000
-_VALUE: Final = re.compile(r'<span class="selected-value[^"]*">(.*?)</span>', re.DOTALL)
+_VALUE: Final = re.compile(r'<span class="selected-value[^"]*">(.{0,1000}?)</span>', re.DOTALL)
 _MARKUP: Final = re.compile(r"<[^<>]*>")
 #: names of fields by lower-case names of properties, and by their types
 _FIELDS: Final = {
@@ -92,7 +89,10 @@ def _properties(text: str) -> dict[str, Any]:
 def _html_properties(text: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     table = text.partition('<table class="properties">')[2][:_MAX_TABLE_CHARS]
-    for kind, name, value in _ROW.findall(table.partition("</table>")[0]):
+    _, *rows = _ROW.split(table.partition("</table>")[0])
+    for kind, row in zip(rows[::2], rows[1::2], strict=True):
+        name, _, rest = row.partition("<th>")[2].partition("</th><td>")
+        value = rest.partition("</td></tr>")[0]
         values = [_plain(each) for each in _VALUE.findall(value)] or [_plain(value)]
         field, content = _field(kind if kind in _FIELDS else _plain(name), values)
         if field in ("tags", "created", "modified", "author"):

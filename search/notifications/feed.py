@@ -1,5 +1,6 @@
 """The Atom feed of a saved search, read by programs that know its secret address."""
 
+import re
 import uuid
 from typing import Final
 
@@ -21,6 +22,8 @@ from search.notifications.saved_searches import find_feed, page_address
 from search.retrieval.errors import SearchError
 
 _ENTRIES: Final = 50
+# XML 1.0, section 2.2
+_NO_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @method_decorator([cache_control(private=True, max_age=60), conditional_page], name="dispatch")
@@ -46,20 +49,25 @@ class FeedView(View):
 def _build_feed(saved: SavedSearch, access: Access, site: str, own_path: str) -> Atom1Feed:
     slug = access.workspace.slug
     feed = Atom1Feed(
-        title=f"{saved.name} · {access.workspace.name}",
+        title=_xml_text(f"{saved.name} · {access.workspace.name}"),
         link=site + (page_address(saved) or reverse("search", args=[slug])),
-        description=saved.text,
+        description=_xml_text(saved.text),
         feed_url=site + own_path,
         feed_guid=f"urn:uuid:{saved.pk}",
     )
     for hit in newest_matches(saved, access, limit=_ENTRIES):
         feed.add_item(
-            title=hit.title or hit.doc_path,
+            title=_xml_text(hit.title or hit.doc_path),
             link=site + reverse("document", args=[slug, uuid.UUID(hex=hit.doc_id)]),
-            description=hit.snippet,
+            description=_xml_text(hit.snippet),
             unique_id=f"urn:kebab:{access.workspace.corpus_id}:{hit.doc_id}",
-            author_name=hit.author,
+            author_name=hit.author and _xml_text(hit.author),
             pubdate=hit.date,
             updateddate=hit.date,
         )
     return feed
+
+
+def _xml_text(text: str) -> str:
+    """Return `text` with spaces in place of the characters that XML can't contain."""
+    return _NO_XML.sub(" ", text)

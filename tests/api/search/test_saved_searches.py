@@ -120,6 +120,18 @@ def test_feed_lists_matches_newest_first_under_its_owners_rights(workspace, ann,
     assert entries(reader.get(feed)) == []
 
 
+def test_feed_of_texts_with_control_characters_is_xml(workspace, ann):
+    mine = person_client(ann)
+    write(workspace, "build.log", "\x1b[31merror\x1b[0m crane\x0c failed", title="log\x0c")
+    sync(workspace)
+    asked = {"q": "crane", "mode": "lexical", "name": "log\x1f"}
+    saved = mine.post(address(workspace), asked, format="json").json()
+    feed = path_of(mine.post(address(workspace, saved["id"], "feed")).json()["feed"])
+    answer = mine.get(feed)
+    assert entries(answer) == ["log "]
+    assert b" [31merror" in answer.content
+
+
 def test_feed_ends_with_a_new_address_with_its_closing_and_with_the_membership(workspace, ann):
     mine = person_client(ann)
     one = address(workspace, mine.post(address(workspace), NEW, format="json").json()["id"], "feed")
