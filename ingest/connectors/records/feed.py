@@ -45,7 +45,11 @@ class FeedReader:
         if answer.status != 200:
             self._requests.fail_listing(answer)
         # As a file: a text could be the address or the file that feedparser opens.
-        feed = feedparser.parse(BytesIO(answer.body), sanitize_html=False, resolve_relative_uris=False)
+        body = BytesIO(answer.body)
+        try:
+            feed = feedparser.parse(body, sanitize_html=False, resolve_relative_uris=False)
+        except ValueError as error:
+            raise ListingFailed(f"{self._server.host} answers a damaged feed.") from error
         if not feed.version:
             raise ListingFailed(f"{self._server.host} answers something that is no RSS or Atom feed.")
         for entry in feed.entries:

@@ -11,7 +11,6 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.requests import MAX_LISTING_BYTES, Answer, ServerRequests
 from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
-from kebab.http_client.errors import ResponseTooLarge
 
 #: Items of a page; the most that GitHub and GitLab return.
 PAGE_ITEMS: Final = 100
@@ -86,16 +85,13 @@ class JsonServer:
 
     def _send(self, method: str, key: str, limit_bytes: int, content: bytes | None = None) -> Answer:
         form = {} if content is None else {"Content-Type": "application/x-www-form-urlencoded"}
-        try:
-            return self._requests.request(
-                method,
-                key,
-                limit_bytes=limit_bytes,
-                headers=lambda: {**self._headers(), **form},
-                content=content,
-            )
-        except ResponseTooLarge as error:
-            raise ListingFailed(f"The listing of {self.host} {error}.") from error
+        return self._requests.request(
+            method,
+            key,
+            limit_bytes=limit_bytes,
+            headers=lambda: {**self._headers(), **form},
+            content=content,
+        )
 
     def _parse(self, answer: Answer, form: type[Any]) -> Any:
         with self.expected_form():

@@ -136,7 +136,10 @@ class MailboxReader:
                 client.starttls(ssl.create_default_context())
             elif self._scheme == "imap" and self._host not in settings.KEBAB_PRIVATE_HOSTS:
                 raise ListingFailed(f"{self._host} offers no encryption; give an imaps:// address.")
-            client.login(self._credentials["username"], self._credentials["password"])
+            username, password = self._credentials["username"], self._credentials["password"]
+            # LOGIN takes ASCII alone (RFC 3501, section 6.2.3); PLAIN takes UTF-8 (RFC 4616).
+            login = client.login if (username + password).isascii() else client.plain_login
+            login(username, password)
         except LoginError as error:
             client.shutdown()
             raise ListingFailed(f"{self._host} refuses the credentials; check them.") from error

@@ -61,6 +61,10 @@ class Answer:
         return max(0.0, resets_at - time.time()) if self.is_rate_limited and resets_at else 0.0
 
 
+class _AnswerTooLarge(ListingFailed):
+    """The answer has more bytes than are read."""
+
+
 class _RequestBroken(SourceAway):
     """The server fails at this request, but perhaps not at others."""
 
@@ -85,15 +89,16 @@ class ServerRequests:
         headers: Callable[[], Mapping[str, str]] = dict,
         content: bytes | None = None,
     ) -> Answer:
-        """Return the response for a path and query, after retries. Raises SourceAway, ResponseTooLarge.
+        """Return the response for a path and query, after retries.
 
-        `headers` is called for each try, because a signature holds for a time.
+        `headers` is called for each try, because a signature holds for a time. Raises SourceAway, and
+        ListingFailed for an answer of more than `limit_bytes`, or headers that can't be sent.
         """
         for pause_s in (*PAUSES_S, None):
             try:
                 answer = self._send(method, key, limit_bytes, headers(), content)
-            except ResponseTooLarge:
-                raise
+            except ResponseTooLarge as error:
+                raise _AnswerTooLarge(f"The answer of {self._server.host} {error}.") from error
             except RequestFailed as error:
                 reason, wait_s, is_own_fault = str(error), 0.0, isinstance(error, TimedOut)
                 pause_s = None if isinstance(error, AddressRefused) else pause_s
@@ -120,8 +125,8 @@ class ServerRequests:
         """Return the response with the bytes of a document. Raises FileNotFoundError, OSError, SourceAway."""
         try:
             answer = self.request("GET", key, limit_bytes=limit_bytes, headers=headers)
-        except ResponseTooLarge as error:
-            raise OSError(f"It {error}.") from error
+        except _AnswerTooLarge as error:
+            raise OSError(str(error)) from error
         except _RequestBroken as error:
             self._broken_in_a_row += 1
             if self._broken_in_a_row >= _BROKEN_IN_A_ROW:
@@ -152,6 +157,11 @@ class ServerRequests:
         self._fetcher.close()
 
     def _send(self, method: str, key: str, limit_bytes: int, headers: Any, content: bytes | None) -> Answer:
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise ListingFailed(
+                f"A setting or credential for {self._server.host} has a character that can't be sent, perhaps"
+                " an invisible one; enter it again."
+            )
         with self._fetcher.send(
             self._server.with_key(key).url,
             method=method,

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from ingest.connectors.records import cursor
+from ingest.connectors.records import cursor, feed
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -122,6 +122,23 @@ def test_connection_is_tested_before_the_source_is_added(workspace, host):
     assert host.fetched == [] or host.kind == "feed"
 
 
+@pytest.mark.parametrize(
+    ("host", "changed", "message"),
+    [
+        ("imap", {"password": "s3crét"}, "refuses the credentials"),
+        ("webdav", {"password": "s3crét"}, "refuses the credentials"),
+        ("github", {"token": "ghp\u200b"}, "can't be sent"),
+        ("s3", {"access_key_id": "A\u00a0"}, "can't be sent"),
+    ],
+    indirect=["host"],
+)
+def test_credentials_that_are_not_ascii_are_sent_or_refused(workspace, host, changed, message):
+    access = caller_access(Caller(user=make_member(workspace, Role.EDITOR)), workspace.slug)
+    config = {**host.config, "credentials": {**host.config["credentials"], **changed}}
+    with pytest.raises(ConnectionFailed, match=message):
+        probe_connection(access, host.kind, config)
+
+
 @pytest.mark.parametrize("template", [RSS, ATOM], ids=["rss", "atom"])
 def test_entries_of_a_feed_have_author_date_and_address_and_stay(workspace, make_record_source, template):
     with feed_host() as host:
@@ -146,4 +163,14 @@ def test_entries_of_a_feed_have_author_date_and_address_and_stay(workspace, make
 def test_feed_that_is_none_is_refused(make_record_source):
     with feed_host() as host:
         host.template = ("/etc/passwd", "", "")
-        assert "no RSS or Atom feed" in failure(make_record_source("feed", host.config))
+        source = make_record_source("feed", host.config)
+        assert "no RSS or Atom feed" in failure(source)
+        host.template = ("<rss version='2.0'><channel><item><guid>&#xD800;</guid></item></channel></rss>", "", "")
+        assert "damaged feed" in failure(source)
+
+
+def test_listing_of_too_many_bytes_fails(make_record_source, monkeypatch):
+    monkeypatch.setattr(feed, "_MAX_FEED_BYTES", 100)
+    with feed_host() as host:
+        host.put("tides", "About tides")
+        assert "127.0.0.1" in failure(make_record_source("feed", host.config))
