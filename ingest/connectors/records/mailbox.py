@@ -45,6 +45,10 @@ def check_mailbox(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "url": f"{scheme}://{shown}:{port}"}
 
 
+class _CommandRefused(ListingFailed):
+    """The server answers a command with NO or BAD."""
+
+
 class MailboxReader:
     """A reader of the mails of a mailbox; its cursor is the status of each folder."""
 
@@ -54,6 +58,7 @@ class MailboxReader:
         self._credentials = settings.credentials
         self._while_waiting = settings.while_waiting
         self._client: Any = None
+        self._refused_in_a_row = 0
 
     def records(self, cursor: str) -> Iterator[Record]:
         """Yield all mails, unless the folders are as they were. Raises ListingFailed, SourceAway."""
@@ -77,7 +82,12 @@ class MailboxReader:
         try:
             found = self._run(read)
         except ListingFailed as error:
+            self._refused_in_a_row += 1
+            is_one_mail = isinstance(error, _CommandRefused)
+            if is_one_mail and self._refused_in_a_row < requests.BROKEN_IN_A_ROW:
+                raise OSError(str(error)) from error
             raise SourceAway(str(error)) from error
+        self._refused_in_a_row = 0
         content = found.get(uid, {}).get(b"BODY[]")
         if content is None:
             raise FileNotFoundError(path)
@@ -126,7 +136,7 @@ class MailboxReader:
                     raise SourceAway(f"{self._host} {reason}.") from error
                 requests.pause(pause_s, self._while_waiting)
             except IMAPClientError as error:
-                raise ListingFailed(f"{self._host} says: {str(error)[:200]}.") from error
+                raise _CommandRefused(f"{self._host} says: {str(error)[:200]}.") from error
         raise AssertionError
 
     def _connect(self) -> Any:

@@ -13,7 +13,7 @@ from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.web.addresses import Address
 from ingest.connectors.web.requests import user_agent
 from kebab.http_client.download import Fetcher
-from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge, TimedOut
+from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge
 
 #: Limit of a listing's page.
 MAX_LISTING_BYTES: Final = 32 * 1024**2
@@ -22,9 +22,8 @@ PAUSES_S: Final = (1.0, 4.0, 16.0)
 _MAX_PAUSE_S: Final = 120.0
 _POLL_S: Final = 0.25
 _UNAVAILABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
-_BROKEN: Final = 500
-# After so many documents in a row that the server fails at, it is away.
-_BROKEN_IN_A_ROW: Final = 3
+#: After so many documents in a row that the server fails at, it is away.
+BROKEN_IN_A_ROW: Final = 20
 _REFUSALS: Final = frozenset({401, 403})
 _NOT_FOUND: Final = frozenset({404, 410})
 # Of a refusal, which may be about a limit that no header names.
@@ -76,6 +75,8 @@ class ServerRequests:
         self._server = server
         self._while_waiting = while_waiting
         self._broken_in_a_row = 0
+        # The arguments of the last request that was answered.
+        self._answered: Any = None
         self._fetcher = Fetcher(
             headers={"User-Agent": user_agent()}, private_hosts=settings.KEBAB_PRIVATE_HOSTS
         )
@@ -100,18 +101,20 @@ class ServerRequests:
             except ResponseTooLarge as error:
                 raise _AnswerTooLarge(f"The answer of {self._server.host} {error}.") from error
             except RequestFailed as error:
-                reason, wait_s, is_own_fault = str(error), 0.0, isinstance(error, TimedOut)
-                pause_s = None if isinstance(error, AddressRefused) else pause_s
+                reason, wait_s, is_refused = str(error), 0.0, isinstance(error, AddressRefused)
+                pause_s = None if is_refused else pause_s
             else:
-                if answer.status not in _UNAVAILABLE and not answer.is_rate_limited:
+                is_refused = answer.is_rate_limited
+                if answer.status not in _UNAVAILABLE and not is_refused:
+                    if method != "POST":
+                        self._answered = method, key, limit_bytes, headers, content
                     return answer
                 reason, wait_s = f"answers {answer.status}", answer.wait_s
-                is_own_fault = answer.status == _BROKEN
-                if answer.is_rate_limited and wait_s > _MAX_PAUSE_S:
+                if is_refused and wait_s > _MAX_PAUSE_S:
                     # Requests before that count against the limit, too.
                     reason, pause_s = f"limits requests; sync again in {math.ceil(wait_s / 60)} minutes", None
             if pause_s is None:
-                raise (_RequestBroken if is_own_fault else SourceAway)(f"{self._server.host} {reason}.")
+                raise (SourceAway if is_refused else _RequestBroken)(f"{self._server.host} {reason}.")
             pause(max(pause_s, min(wait_s, _MAX_PAUSE_S)), self._while_waiting)
         raise AssertionError
 
@@ -129,7 +132,7 @@ class ServerRequests:
             raise OSError(str(error)) from error
         except _RequestBroken as error:
             self._broken_in_a_row += 1
-            if self._broken_in_a_row >= _BROKEN_IN_A_ROW:
+            if self._broken_in_a_row >= BROKEN_IN_A_ROW or not self._still_answers():
                 raise
             raise OSError(str(error)) from error
         self._broken_in_a_row = 0
@@ -155,6 +158,16 @@ class ServerRequests:
     def close(self) -> None:
         """Close the pooled connections."""
         self._fetcher.close()
+
+    def _still_answers(self) -> bool:
+        """Return whether the server answers the last request again that it answered."""
+        if self._answered is None:
+            return False
+        method, key, limit_bytes, headers, content = self._answered
+        try:
+            return self._send(method, key, limit_bytes, headers(), content).status not in _UNAVAILABLE
+        except RequestFailed as error:
+            return isinstance(error, ResponseTooLarge)
 
     def _send(self, method: str, key: str, limit_bytes: int, headers: Any, content: bytes | None) -> Answer:
         if not all(value.isascii() and value.isprintable() for value in headers.values()):

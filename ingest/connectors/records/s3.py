@@ -80,7 +80,9 @@ class BucketReader:
             if is_truncated == "false" or not (is_truncated or token):
                 break
             if token in ("", before):
-                raise ListingFailed(f"{self._server.host} does not say how the listing of the bucket goes on.")
+                raise ListingFailed(
+                    f"{self._server.host} does not say how the listing of the bucket goes on."
+                )
         yield CompleteRecord()
 
     def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:

@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from imapclient.exceptions import IMAPClientError
 
-from ingest.connectors.records import cursor, feed
+from ingest.connectors.records import cursor, feed, mailbox, requests
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -102,16 +103,46 @@ def test_wrong_credentials_are_reported_and_change_nothing(workspace, host, conn
     assert texts(workspace) == before
 
 
-def test_document_that_the_server_fails_at_does_not_stop_the_others(workspace, make_record_source):
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "503 Service Unavailable"])
+def test_documents_that_the_server_fails_at_do_not_stop_the_others(workspace, make_record_source, status):
     with webdav_host() as host:
         for number in range(6):
             host.put(f"note {number}", f"About {number}")
         source = make_record_source("webdav", host.config)
-        host.broken = {"/dav/Team notes/about note 1/note 1.md"}
+        host.broken = {f"/dav/Team notes/about note {number}/note {number}.md" for number in range(4)}
+        host.broken_status = status
         report = sync(source)
-        assert (report["new"], report["failed_by_reason"]) == (5, {"unreadable": 1})
+        assert (report["new"], report["failed_by_reason"]) == (2, {"unreadable": 4})
         host.broken = set()
-        assert counts(sync(source)) == {"seen": 6, "new": 1, "unchanged": 5, "parser_calls": 1}
+        assert counts(sync(source)) == {"seen": 6, "new": 4, "unchanged": 2, "parser_calls": 4}
+
+
+def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_record_source, monkeypatch):
+    monkeypatch.setattr(requests, "BROKEN_IN_A_ROW", 2)
+    with webdav_host() as host:
+        for number in range(6):
+            host.put(f"note {number}", f"About {number}")
+        host.broken = {f"/dav/Team notes/about note {number}/note {number}.md" for number in range(4)}
+        assert "answers 500" in failure(make_record_source("webdav", host.config))
+
+
+@pytest.mark.parametrize("host", ["imap"], indirect=True)
+def test_mail_that_the_server_refuses_does_not_stop_the_others(workspace, host, connected, monkeypatch):
+    fetch = mailbox._Client.fetch
+
+    def refuse_one(client, messages, data):
+        if (
+            b"BODY.PEEK[]" in data
+            and b"boats" in fetch(client, messages, [b"ENVELOPE"])[messages[0]][b"ENVELOPE"].subject
+        ):
+            raise IMAPClientError("fetch failed: NO it can't be converted")
+        return fetch(client, messages, data)
+
+    monkeypatch.setattr(mailbox._Client, "fetch", refuse_one)
+    report = sync(connected)
+    assert (report["new"], report["failed_by_reason"]) == (2, {"unreadable": 1})
+    monkeypatch.setattr(requests, "BROKEN_IN_A_ROW", 1)
+    assert "can't be converted" in failure(connected)
 
 
 def test_connection_is_tested_before_the_source_is_added(workspace, host):
@@ -165,7 +196,11 @@ def test_feed_that_is_none_is_refused(make_record_source):
         host.template = ("/etc/passwd", "", "")
         source = make_record_source("feed", host.config)
         assert "no RSS or Atom feed" in failure(source)
-        host.template = ("<rss version='2.0'><channel><item><guid>&#xD800;</guid></item></channel></rss>", "", "")
+        host.template = (
+            "<rss version='2.0'><channel><item><guid>&#xD800;</guid></item></channel></rss>",
+            "",
+            "",
+        )
         assert "damaged feed" in failure(source)
 
 

@@ -23,6 +23,7 @@ class WebHost:
         self.fetches_left: int | None = None
         #: Paths of requests that the server fails at.
         self.broken: set[str] = set()
+        self.broken_status = "500 Internal Server Error"
         self.server = make_server("127.0.0.1", 0, self, threaded=True)
 
     @property
@@ -37,7 +38,7 @@ class WebHost:
             if self.fetches_left is not None:
                 self.fetches_left -= 1
         if environ["PATH_INFO"] in self.broken:
-            start_response("500 Internal Server Error", [("Content-Length", "0")])
+            start_response(self.broken_status, [("Content-Length", "0")])
             return [b""]
         if self.fetches_left is not None and self.fetches_left < 0:
             start_response("503 Service Unavailable", [("Content-Length", "0"), ("Connection", "close")])
