@@ -22,8 +22,8 @@ from kebab.people.pages.token_forms import PersonalTokenForm
 from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
 from kebab.tenancy.current_workspace import acting_everywhere
 
-#: Tokens on the page; further ones are on the pages of their workspaces.
-_TOKENS = 20
+#: Tokens for workspaces on the page; further ones are on the pages of their workspaces.
+_WORKSPACE_TOKENS = 20
 
 
 class ProfilePage(Page):
@@ -122,17 +122,18 @@ def render_profile(request: HttpRequest, *, status: int = 200, **context: Any) -
     user = person_of(request)
     with acting_everywhere():
         tokens = list(_own_tokens(user))
-    personal = user.personal_tokens.filter(revoked_at=None).order_by("-created_at")[:_TOKENS]
+    # All of them: they can be revoked here alone.
+    live = user.personal_tokens.filter(revoked_at=None).exclude(client=None, expires_at__lte=timezone.now())
     defaults = {
         "form": ProfileForm(instance=user),
         "token_form": PersonalTokenForm(),
         "place": "profile",
         "tokens": tokens,
-        "personal_tokens": personal,
+        "personal_tokens": live.order_by("-created_at"),
     }
     return render(request, "accounts/profile.html", defaults | context, status=status)
 
 
 def _own_tokens(user: User) -> "QuerySet[ApiToken]":
     own = ApiToken.objects.filter(created_by=user, revoked_at=None).select_related("workspace")
-    return own.order_by("-created_at")[:_TOKENS]
+    return own.order_by("-created_at")[:_WORKSPACE_TOKENS]

@@ -19,6 +19,7 @@ from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import NO_FILTERS, SearchFilters
+from search.retrieval.query.metadata import parse_metadata_filter
 from search.retrieval.types import (
     DEFAULT_TEXT_CHARS,
     Fusion,
@@ -40,6 +41,15 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
     The caller's rights apply; cursors are bound to the caller's identity.
     Raises InvalidQuery and InvalidFilter with the field named, NotSearchableYet, StaleCursor.
     """
+    return hide_answers(access, _run_search(access, given, filters))
+
+
+def hide_answers(access: Access, result: SearchResult) -> SearchResult:
+    """Return the result without promoted answers if the token has filters, which no answer is checked by."""
+    return replace(result, promoted=()) if _token_filters(access) else result
+
+
+def _run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
     workspace, reader, caller = access.workspace, access.reader, access.identity
     cursor = given.get("cursor")
     filters = effective_filters(access, given, filters)
@@ -73,24 +83,38 @@ def effective_filters(
     """Return the filters of a request `given` with those of its token, if that has some.
 
     Raises Forbidden for what would show more than they let through: facets of the token's own filters, which
-    wouldn't narrow their counts, and the reasons why something else is not among the hits.
+    wouldn't narrow their counts, the reasons why something else is not among the hits, and explanations,
+    which have words of other documents. Raises InvalidFilter for metadata that can't be merged.
     """
-    fixed = {} if access.token is None else access.token.filters
+    fixed = _token_filters(access)
     if not fixed:
         return filters
+    asked = filters.get("metadata")
+    if asked is None:
+        asked = {}
+    elif not isinstance(asked, Mapping):
+        with _ErrorsAbout("filters"):
+            parse_metadata_filter(asked)
     own = {name for name in fixed if name != "metadata"}
     own |= {METADATA_PREFIX + name for name in fixed.get("metadata", ())}
     used = {name for name in filters if name != "metadata"}
-    used |= {METADATA_PREFIX + name for name in filters.get("metadata", ())}
+    used |= {METADATA_PREFIX + name for name in asked}
     for names, where in ((used, "filters"), (set(given.get("facets", ())), "facets")):
         if taken := sorted(own & names):
             raise Forbidden(f"This token fixes the filter {taken[0]}; leave it out of the {where}.")
     if "why_not" in given:
         raise Forbidden("This token has filters, so it may not ask why something is not among the hits.")
+    if given.get("explain"):
+        raise Forbidden("This token has filters, so it may not ask for explanations.")
     merged = {**filters, **fixed}
-    if "metadata" in filters and "metadata" in fixed:
-        merged["metadata"] = {**filters["metadata"], **fixed["metadata"]}
+    if asked and "metadata" in fixed:
+        merged["metadata"] = {**asked, **fixed["metadata"]}
     return merged
+
+
+def _token_filters(access: Access) -> Mapping[str, Any]:
+    """Return the filters of the caller's token; none for other callers."""
+    return {} if access.token is None else access.token.filters
 
 
 def _facet_names(given: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView
 from kebab.people.access.caller import Access, Caller, caller_access, caller_accesses
-from search.api.query import effective_filters, make_query
+from search.api.query import effective_filters, hide_answers, make_query
 from search.api.query_fields import TYPED_TEXT, ChannelFields, FilterFields, RankingFields
 from search.api.search import READ, json_response
 from search.api.wire_schemas import wire_component
@@ -120,5 +120,5 @@ def _summary(access: Access, result: SearchResult, n_hits: int) -> dict[str, Any
         "took_ms": result.took_ms,
         "degraded": list(result.degraded),
         "warnings": list(result.warnings),
-        "promoted": [field_values(answer) for answer in result.promoted],
+        "promoted": [field_values(answer) for answer in hide_answers(access, result).promoted],
     }

@@ -65,6 +65,14 @@ def test_registration_answers_what_it_keeps():
     }
 
 
+def test_registration_of_many_wrong_addresses_is_refused_in_short():
+    response = register(redirect_uris=[1] * 10_000)
+    assert (response.status_code, response.json()["error"]) == (400, "invalid_redirect_uri")
+    assert len(response.content) < 2_000
+    long = register(redirect_uris=["http://" + "x" * 1_900] * 10)
+    assert (long.status_code, len(long.content) < 2_000) == (400, True)
+
+
 def test_pages_of_any_site_may_call_clients_endpoints_and_no_other(subtests):
     asked = {"Origin": "http://localhost:6274", "Access-Control-Request-Method": "POST"}
     for path, allowed in {

@@ -55,9 +55,10 @@ class WebdavReader:
             paths = [_path_of(entry.findtext("{DAV:}href") or "") for entry in listed]
             # The folder itself is in its listing.
             if not any(f"{path}/".startswith(folder) for path in paths):
+                listed_path = paths[0][:200] if paths else "nothing"
                 raise ListingFailed(
-                    f"{self._server.host} answers with a listing of {''.join(paths[:1])[:200] or 'nothing'} in"
-                    f" place of {folder}; check the address."
+                    f"{self._server.host} answers with a listing of {listed_path} in place of {folder}; check"
+                    " the address."
                 )
             for path, entry in zip(paths, listed, strict=True):
                 if not path.startswith(self._root) or path == folder:

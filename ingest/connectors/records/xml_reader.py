@@ -6,7 +6,7 @@ from ingest.connectors.errors import ListingFailed
 
 
 def parse_xml(content: bytes, host: str, root_name: str) -> Any:
-    """Return the root element. Raises ListingFailed if it has another name than `root_name`, in any namespace."""
+    """Return the root element. Raises ListingFailed if its name, in any namespace, is not `root_name`."""
     from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)

@@ -151,6 +151,9 @@ class NewToken(StrictSerializer):
                 )
             for read_filters in contributions("filter_readers"):
                 attrs["filters"] = read_filters(attrs["filters"])
+            if not attrs["filters"]:
+                message = "These filters let everything through. Leave them out, or give one a value."
+                raise serializers.ValidationError({"filters": message})
         return attrs
 
 

@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import serializers
 
 from kebab.http.api.errors import RateLimited
+from kebab.http.api.fields import ShortListField
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count, count_bad_token, parse_limit
 from kebab.http.site_address import site_address
@@ -24,6 +25,8 @@ from kebab.people.oauth.connections import SCOPES
 from kebab.people.oauth.redirects import check_redirect_uri
 from kebab.people.oauth.server import GRANT_TYPES, AuthorizationServer, has_unsafe_text, mcp_resource
 
+# Of a description of what is wrong.
+_MAX_DETAIL_CHARS: Final = 1_000
 #: Of a client without a secret, which PKCE protects.
 _PUBLIC: Final[Mapping[str, Any]] = {
     "grant_types": list(GRANT_TYPES),
@@ -61,7 +64,7 @@ class Registration(Endpoint):
         form = _Metadata(data=_read_json(request.body))
         if not form.is_valid():
             code = "invalid_redirect_uri" if "redirect_uris" in form.errors else "invalid_client_metadata"
-            return _refuse(code, json.dumps(form.errors), status=400)
+            return _refuse(code, json.dumps(form.errors)[:_MAX_DETAIL_CHARS], status=400)
         client = register_client(form.validated_data["client_name"], form.validated_data["redirect_uris"])
         registered = {
             "client_id": str(client.pk),
@@ -145,7 +148,7 @@ class _Metadata(serializers.Serializer):  # type: ignore[type-arg]  # the class 
     """The kept part of a client's metadata; the response says what the rest is instead."""
 
     client_name = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
-    redirect_uris = serializers.ListField(
+    redirect_uris = ShortListField(
         child=serializers.CharField(max_length=MAX_URI_CHARS, validators=[_check_uri]),
         min_length=1,
         max_length=MAX_REDIRECT_URIS,

@@ -77,6 +77,7 @@ def test_what_would_show_more_is_forbidden(tool, corpus, subtests):
         {"facets": ["tags_any"]},
         {"facets": ["metadata.team"]},
         {"why_not": doc_id},
+        {"explain": True, "prefix": True, "q": "app"},
     ):
         with subtests.test(given=given):
             assert refusal_of(search(tool, corpus, **given))[:2] == (403, "forbidden")
@@ -88,12 +89,32 @@ def test_what_would_show_more_is_forbidden(tool, corpus, subtests):
             assert refusal_of(tool.get(address(corpus, tail)))[:2] == (403, "forbidden")
 
 
+@pytest.mark.parametrize("metadata", [5, [], ["a"], 0])
+def test_metadata_of_a_request_that_is_no_object_is_refused(tool, corpus, metadata):
+    refused = refusal_of(search(tool, corpus, filters={"metadata": metadata}))
+    assert refused == (400, "invalid_filter", "filters")
+    assert paths(search(tool, corpus, filters={"metadata": None})) == ["open.md"]
+
+
+def test_promoted_answers_are_kept_from_a_token_with_filters(tool, corpus):
+    rule = {"kind": "answer", "queries": ["apple"], "title": "Apples", "text": "Room 7."}
+    admin = member_client(corpus, Role.ADMIN)
+    assert admin.post(address(corpus, "/rules"), rule, format="json").status_code == 201
+    body = {"q": "apple", "mode": "lexical"}
+    for client, n_answers in ((admin, 1), (tool, 0)):
+        assert len(search(client, corpus).json()["promoted"]) == n_answers
+        several = client.post("/api/v1/search", body, format="json").json()
+        assert len(several["workspaces"][0]["promoted"]) == n_answers
+
+
 def test_token_with_filters_has_one_scope_and_filters_that_exist(corpus, subtests):
     for filters, scopes, field in (
         (FILTERS, ["search", "ask"], "scopes"),
         (FILTERS, [], "scopes"),
         ({"color": ["red"]}, ["search"], None),
         (["a"], ["search"], None),
+        ({"source": []}, ["search"], "filters"),
+        ({"source": None, "metadata": {}}, ["search"], "filters"),
         (0, ["search"], None),
         ({"metadata": {"team": {"like": "o"}}}, ["search"], None),
     ):

@@ -1,9 +1,13 @@
 """The profile page: language, time zone and theme of a person, and their other sessions."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from kebab.people.models import User
+from kebab.people.tokens import mint_personal_token
 
 FIELDS = {"display_name": "Ada", "language": "de", "time_zone": "Asia/Tokyo", "theme": "dark"}
 
@@ -46,3 +50,17 @@ def test_only_the_other_sessions_of_the_person_end(client, ada):
 
     assert here.post("/profile/sessions").url == "/profile"
     assert [browser.get("/profile").status_code for browser in (here, there, other)] == [200, 302, 200]
+
+
+def test_every_personal_token_that_works_is_listed(client, ada):
+    tokens = [mint_personal_token(ada, name=f"tool {n}", scopes=["search"])[0] for n in range(25)]
+    expired, revoked = tokens[3:5]
+    expired.expires_at = timezone.now() - timedelta(days=1)
+    revoked.revoked_at = timezone.now()
+    for token in (expired, revoked):
+        token.save()
+    client.force_login(ada)
+    page = client.get("/profile").content.decode()
+    assert {token.prefix for token in tokens if token.prefix in page} == {
+        token.prefix for token in tokens if token not in (expired, revoked)
+    }

@@ -1,4 +1,4 @@
-"""Listings of servers that answer otherwise than those of the other tests: complete, cut off, or of something else."""
+"""Listings that are escaped otherwise, cut off, or of something else than was asked for."""
 
 from contextlib import closing
 
@@ -18,7 +18,7 @@ FOLDER = "<d:propstat><d:prop><d:resourcetype><d:collection/></d:resourcetype></
 
 @pytest.fixture
 def read_listing(make_record_source):
-    """Return a function that returns the records of a source whose server answers the given texts, in turn."""
+    """Return a function that returns the records of a source whose server gives these answers, in turn."""
 
     def read(kind, place, *answers):
         left = list(answers)
@@ -55,8 +55,11 @@ def response(href, properties=""):
 
 @pytest.mark.parametrize(
     ("escaped", "key"),
-    [(ESCAPED, "team+notes/C%2B%2B+rules.md"), (ESCAPED, "team%20notes/C%2B%2B%20rules.md")]
-    + [("", "team notes/C++ rules.md")],
+    [
+        (ESCAPED, "team+notes/C%2B%2B+rules.md"),
+        (ESCAPED, "team%20notes/C%2B%2B%20rules.md"),
+        ("", "team notes/C++ rules.md"),
+    ],
 )
 def test_keys_of_a_bucket_are_unescaped_as_the_server_escapes_them(read_listing, escaped, key):
     document, end = read_bucket(read_listing, S3.format(escaped + contents(key)))
