@@ -6,9 +6,12 @@ A name that passes a check and is then resolved again could lead elsewhere the s
 import ipaddress
 import socket
 from collections.abc import Collection
+from concurrent.futures import Future
 from contextlib import suppress
+from threading import Thread
+from typing import Any
 
-from kebab.http_client.errors import AddressRefused, RequestFailed
+from kebab.http_client.errors import AddressRefused, RequestFailed, TimedOut
 
 # The IPv6 range assigned for public use (RFC 4291, 2.4; IANA), and the prefix under which a network's
 # translator maps IPv4 addresses (RFC 6052).
@@ -19,14 +22,19 @@ _LOOPBACK_NAME = "localhost"
 _NOT_PUBLIC = "has no public address, and its name is not in KEBAB_PRIVATE_HOSTS"
 
 
-def resolve_permitted(host: str, port: int, private_hosts: Collection[str]) -> list[str]:
+def resolve_permitted(
+    host: str, port: int, private_hosts: Collection[str], *, limit_s: float | None = None
+) -> list[str]:
     """Return the numeric addresses of `host`, in the resolver's order, all of which Kebab may reach.
 
     Private, loopback, link-local and reserved ones are permitted for the names in `private_hosts` only.
-    Raises AddressRefused, RequestFailed for a name without an address. It takes as long as the resolver does.
+    Raises AddressRefused, RequestFailed for a name without an address, TimedOut after `limit_s`. Without a
+    limit it takes as long as the resolver does.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = _look_up(host, port, limit_s)
+    except TimeoutError as error:
+        raise TimedOut("did not answer in time") from error
     except (OSError, UnicodeError) as error:
         raise RequestFailed(_NOT_PUBLIC) from error
     addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
@@ -38,11 +46,11 @@ def resolve_permitted(host: str, port: int, private_hosts: Collection[str]) -> l
 def connect_permitted(
     host: str, port: int, private_hosts: Collection[str], *, timeout_s: float
 ) -> socket.socket:
-    """Return a connection to the first permitted address of `host` that answers, with this time limit.
+    """Return a connection to the first permitted address of `host` that answers.
 
-    Raises AddressRefused, RequestFailed.
+    The time limit applies to the lookup and to each attempt. Raises AddressRefused, RequestFailed.
     """
-    for address in resolve_permitted(host, port, private_hosts):
+    for address in resolve_permitted(host, port, private_hosts, limit_s=timeout_s):
         with suppress(OSError):
             return socket.create_connection((address, port), timeout=timeout_s)
     raise RequestFailed("can't be reached")
@@ -50,10 +58,33 @@ def connect_permitted(
 
 def is_explicit_address(host: str) -> bool:
     """Return whether `host` is `localhost` or a numeric address, whose target is plain to its author."""
+    return host.lower() == _LOOPBACK_NAME or _is_numeric(host)
+
+
+def _look_up(host: str, port: int, limit_s: float | None) -> list[Any]:
+    """Return what `getaddrinfo` finds. Raises TimeoutError after `limit_s`, OSError, UnicodeError."""
+    if limit_s is None or _is_numeric(host):
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found: Future[list[Any]] = Future()
+    # The resolver can't be interrupted, and gives up after 10 to 30 s. Each lookup has its own thread: in a
+    # shared pool a few dead names would delay all others, and exits would wait for its threads. A caller
+    # waits for `limit_s` before its next lookup, so that few threads of each caller remain.
+    Thread(target=_set_found, args=(found, host, port), name="name lookup", daemon=True).start()
+    return found.result(limit_s)
+
+
+def _set_found(found: "Future[list[Any]]", host: str, port: int) -> None:
+    try:
+        found.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+    except BaseException as error:  # noqa: BLE001 - raised again in the caller, which waits for it
+        found.set_exception(error)
+
+
+def _is_numeric(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return host.lower() == _LOOPBACK_NAME
+        return False
     return True
 
 

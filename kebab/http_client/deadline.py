@@ -76,7 +76,9 @@ class DeadlineBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         """Connect to the first address of `host` that answers. Raises RequestFailed, ConnectError."""
         failure: Exception = httpcore2.ConnectError("no address")
-        for address in resolve_permitted(host, port, self._private_hosts):
+        # `timeout` is for a connection: a resolver that repeats a lost question needs five seconds.
+        lookup_s = self._deadline.remaining_s(None)
+        for address in resolve_permitted(host, port, self._private_hosts, limit_s=lookup_s):
             left_s = self._deadline.remaining_s(timeout)
             try:
                 stream = self._backend.connect_tcp(address, port, left_s, local_address, socket_options)

@@ -3,12 +3,15 @@
 import json
 
 import pytest
+from django.db import transaction
 
 from kebab.webhooks.endpoints import change_endpoint
 from kebab.webhooks.models import Delivery, Endpoint
+from kebab.webhooks.outbox import publish
 from search.corpus.remove import delete_documents
 from search.notifications import document_events
 from search.notifications.document_events import queue_document_events
+from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import Killed, die
 from tests.support.webhooks import make_endpoint, operator_access
@@ -61,6 +64,35 @@ def test_reader_of_the_log_that_dies_queues_nothing_and_is_repeated(workspace, m
             queue_document_events()
     assert waiting(endpoint) == []
     assert (queue_document_events(), len(waiting(endpoint))) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_endpoint_that_is_locked_gets_its_events_later_and_delays_no_other(workspace):
+    locked, other = make_endpoint(workspace, URL, INDEXED), make_endpoint(workspace, URL, INDEXED)
+    for path in ("a.md", "b.md"):
+        write(workspace, path, "text")
+    with transaction.atomic():
+        Endpoint.objects.select_for_update(no_key=True).get(pk=locked.pk)
+        assert at_once([queue_document_events]) == [2]
+        assert (len(waiting(locked)), len(waiting(other))) == (0, 2)
+    assert queue_document_events() == 2
+    assert waiting(locked) == waiting(other)
+
+
+def test_endpoint_that_fails_gets_its_events_later_and_delays_no_other(workspace, monkeypatch):
+    failing, other = make_endpoint(workspace, URL, INDEXED), make_endpoint(workspace, URL, INDEXED)
+    write(workspace, "a.md", "text")
+
+    def fail_for_one(workspace_id, events, *, endpoint_id):
+        if endpoint_id == failing.pk:
+            raise ValueError
+        return publish(workspace_id, events, endpoint_id=endpoint_id)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(document_events, "publish", fail_for_one)
+        assert queue_document_events() == 1
+    assert (len(waiting(failing)), len(waiting(other))) == (0, 1)
+    assert (queue_document_events(), len(waiting(failing))) == (1, 1)
 
 
 def test_log_waits_while_too_many_deliveries_wait(workspace, monkeypatch):

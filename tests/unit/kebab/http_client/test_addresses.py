@@ -1,6 +1,7 @@
 """Permitted addresses of a request, by the resolution of its host name."""
 
 import socket
+import threading
 
 import pytest
 
@@ -91,8 +92,23 @@ def test_name_without_an_address_is_a_failed_request(monkeypatch):
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    with pytest.raises(RequestFailed):
-        resolve_permitted("example.invalid", 80, frozenset())
+    for limit_s in (None, 10):
+        with pytest.raises(RequestFailed):
+            resolve_permitted("example.invalid", 80, frozenset(), limit_s=limit_s)
+
+
+def test_addresses_of_a_limited_lookup_are_checked(resolve):
+    resolve("93.184.216.34")
+    assert resolve_permitted("example.org", 80, frozenset(), limit_s=10) == ["93.184.216.34"]
+    resolve("10.0.0.1")
+    with pytest.raises(AddressRefused):
+        resolve_permitted("example.org", 80, frozenset(), limit_s=10)
+
+
+def test_numeric_address_needs_no_thread(monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("a thread was started"))
+    for address in ("93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"):
+        assert resolve_permitted(address, 80, frozenset(), limit_s=10) == [address]
 
 
 def test_localhost_and_an_address_as_such_name_their_address():
