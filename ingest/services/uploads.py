@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from ingest.blob_cleanup import release_blobs
 from ingest.jobs.kinds.upload import stated_fields
@@ -136,6 +137,19 @@ def delete_document(access: Access, document: Document) -> int:
         return delete_upload(document)
 
 
+def cancel_uploads(access: Access, jobs: QuerySet[Job]) -> None:
+    """Request the cancellation of the open ones among `jobs`; none publishes its document afterwards.
+
+    The request waits for a worker that is writing, so look for a document after this has returned. Call it
+    outside a transaction that locks the document: workers lock that before their jobs.
+    """
+    with transaction.atomic():
+        for job in jobs.filter(state__in=OPEN_STATES, cancel_requested=False):
+            rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk, state__in=OPEN_STATES)
+            if rows.update(cancel_requested=True):
+                audit.record(access, "job.cancelled", str(job.pk), kind=job.kind)
+
+
 def delete_upload(document: Document) -> int:
     """Delete an uploaded document and return the change's number; open uploads to its path are cancelled.
 
@@ -175,7 +189,8 @@ def _request_ingestion(
     *,
     batch: UUID | None = None,
 ) -> AcceptedUpload:
-    payload = {"path": place.path, "version": place.version.tag, "blob": blob, **stated}
+    named = {"path": place.path, "version": place.version.tag, "doc_id": place.doc_id.hex}
+    payload = {**named, "blob": blob, **stated}
     job = request_document(place.source, payload, requested_by=requested_by, batch=batch)
     return AcceptedUpload(place=place, job=job)
 

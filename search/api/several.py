@@ -84,9 +84,12 @@ class SeveralSearchView(ApiView):
             raise NotFound(f"There is no workspace {name!r} that you may see.") from error
 
 
-def searchable(caller: Caller) -> list[Access]:
-    """Return a caller's accesses to the workspaces they may search. Raises Forbidden if they may in none."""
-    every = caller_accesses(caller, limit=MAX_WORKSPACES)
+def searchable(caller: Caller, *, limit: int = MAX_WORKSPACES) -> list[Access]:
+    """Return a caller's accesses to the workspaces they may search, of their first `limit` by slug.
+
+    Raises Forbidden if they may search none of these.
+    """
+    every = caller_accesses(caller, limit=limit)
     found = [access for access in every if READ.allows(access)]
     if every and not found:
         READ.check(every[0])

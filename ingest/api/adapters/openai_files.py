@@ -22,6 +22,7 @@ from ingest.services.source_definition import UPLOADS
 from ingest.services.uploads import (
     Upload,
     accept_upload,
+    cancel_uploads,
     delete_document,
     update_document,
     update_pending_upload,
@@ -31,16 +32,19 @@ from kebab.http.api.parsers import StrictJSONParser
 from kebab.people.access.caller import Access, caller_access, caller_accesses
 from kebab.tenancy.current_workspace import acting_in
 from kebab.uuids import parse_uuid
-from search.api.adapters.openai import FILE, OpenAiView
+from search.api.adapters.openai import (
+    FILE,
+    MAX_ATTRIBUTES,
+    MAX_NAME_CHARS,
+    MAX_VALUE_CHARS,
+    OpenAiView,
+)
 from search.api.querysets import readable_documents
 from search.corpus import DocumentLocation, ensure_version
-from search.corpus.content_ids import document_id
 from search.models import Document
 
 _PROJECT: Final = "OpenAI-Project"
 _MAX_WORKSPACES: Final = 100
-#: finished jobs, the newest first, among which a file without document is looked for
-_MAX_JOBS: Final = 1_000
 _UNSUPPORTED: Final = frozenset({"no_parser", "old_format", "wrong_type"})
 
 
@@ -58,6 +62,22 @@ class AttachedFile(serializers.Serializer[Any]):
     attributes = serializers.DictField(
         child=serializers.JSONField(), required=False, allow_null=True, help_text="Metadata of the document."
     )
+
+    def validate_attributes(self, value: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the attributes. Raises ValidationError for more or longer ones than OpenAI allows."""
+        attributes = value or {}
+        is_short = all(
+            len(name) <= MAX_NAME_CHARS
+            and isinstance(each, str | int | float)
+            and len(str(each)) <= MAX_VALUE_CHARS
+            for name, each in attributes.items()
+        )
+        if not is_short or len(attributes) > MAX_ATTRIBUTES:
+            raise serializers.ValidationError(
+                f"Give at most {MAX_ATTRIBUTES} attributes with keys of at most {MAX_NAME_CHARS} characters;"
+                f" each value is a text of at most {MAX_VALUE_CHARS} characters, a number or a boolean."
+            )
+        return attributes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +161,7 @@ class FilesView(_FilesView):
         name, content = given["file"].name, check_size(given["file"].read())
         upload = Upload(source=UPLOADS, path=name, version="", content=content)
         job = accept_upload(access.workspace, upload, reader=access.reader, requested_by=access.actor).job
-        doc_id = document_id(access.workspace.corpus_id, UPLOADS, "", job.payload["path"])
-        file = _File(id=f"{FILE}{doc_id.hex}", document=None, job=job)
+        file = _File(id=f"{FILE}{job.payload['doc_id']}", document=None, job=job)
         return Response(_file_body(file, given.get("purpose", "assistants"), len(content)))
 
 
@@ -157,7 +176,7 @@ class FileView(_FilesView):
 
     @extend_schema(responses={200: {"type": "object"}})
     def delete(self, request: Request, file_id: str) -> Response:
-        """Delete a file, which is its document; one that is gone already is no error."""
+        """Delete a file: its document, and the uploads that wait; one that is gone already is no error."""
         _delete(self.enter(), file_id)
         return Response({"id": file_id, "object": "file", "deleted": True})
 
@@ -173,7 +192,7 @@ class StoreFilesView(_FilesView):
         access = self.enter(store)
         given = _clean(AttachedFile, request)
         file = find_file(access, given["file_id"])
-        attributes = given.get("attributes") or {}
+        attributes = given.get("attributes", {})
         if attributes:
             file = _state(access, file, attributes)
         return Response(_store_file_body(access, file, attributes))
@@ -207,21 +226,28 @@ def find_file(access: Access, file_id: str) -> _File:
     job = _find_job(access, doc_id, is_open=True)
     if document is None and job is None:
         job = _find_job(access, doc_id, is_open=False)
-        is_deleted = job is not None and job.state == JobState.SUCCEEDED and refused_item(job) is None
-        if job is None or is_deleted:
+        if job is None or job.cancel_requested or _is_ingested(job):
             raise NotFound(f"There is no file {file_id[:80]!r}.")
     return _File(id=f"{FILE}{doc_id.hex}", document=document, job=job)
 
 
 def _find_job(access: Access, doc_id: uuid.UUID, *, is_open: bool) -> Job | None:
-    uploads = readable_jobs(access).filter(kind=JobKind.INGEST_DOCUMENT, source__isnull=False)
-    uploads = uploads.filter(state__in=OPEN_STATES) if is_open else uploads.exclude(state__in=OPEN_STATES)
-    for job in uploads.order_by("-created_at", "id")[:_MAX_JOBS]:
-        version, path = job.payload.get("version", ""), job.payload["path"]
-        if document_id(access.workspace.corpus_id, job.source_key, version, path) == doc_id:
-            found: Job = job
-            return found
-    return None
+    uploads = _uploads(access, doc_id)
+    if is_open:
+        uploads = uploads.filter(state__in=OPEN_STATES, cancel_requested=False)
+    else:
+        uploads = uploads.exclude(state__in=OPEN_STATES)
+    found: Job | None = uploads.order_by("-created_at", "id").first()
+    return found
+
+
+def _uploads(access: Access, doc_id: uuid.UUID) -> Any:
+    jobs = readable_jobs(access).filter(kind=JobKind.INGEST_DOCUMENT, source__isnull=False)
+    return jobs.filter(payload__doc_id=doc_id.hex)
+
+
+def _is_ingested(job: Job) -> bool:
+    return job.state == JobState.SUCCEEDED and refused_item(job) is None
 
 
 def _state(access: Access, file: _File, attributes: Mapping[str, Any]) -> _File:
@@ -243,8 +269,11 @@ def _state(access: Access, file: _File, attributes: Mapping[str, Any]) -> _File:
 
 def _delete(access: Access, file_id: str) -> None:
     doc_id = parse_uuid(file_id.removeprefix(FILE))
-    documents = readable_documents(access.workspace, access.reader)
-    document = documents.filter(doc_id=doc_id).first() if doc_id is not None else None
+    if doc_id is None:
+        return
+    # First the jobs: one of them may publish the document until its cancellation.
+    cancel_uploads(access, _uploads(access, doc_id))
+    document = readable_documents(access.workspace, access.reader).filter(doc_id=doc_id).first()
     if document is not None:
         delete_document(access, document)
 

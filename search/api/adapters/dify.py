@@ -6,7 +6,7 @@ https://docs.dify.ai/en/use-dify/knowledge/external-knowledge-api
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -46,10 +46,19 @@ class RetrievalSetting(serializers.Serializer[Any]):
     score_threshold = serializers.FloatField(required=False, allow_null=True)
 
 
-class MetadataCondition(serializers.Serializer[Any]):
-    """A comparison with one field."""
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+class NamesField(serializers.ListField):
+    """A name, as Dify sends it, or a list of names."""
 
-    name = serializers.ListField(child=serializers.CharField(), min_length=1)
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """Return the names. Raises ValidationError."""
+        return super().to_internal_value([data] if isinstance(data, str) else data)
+
+
+class MetadataCondition(serializers.Serializer[Any]):
+    """A comparison with one field, or with any of several."""
+
+    name = NamesField(child=serializers.CharField(), min_length=1)
     comparison_operator = serializers.CharField()
     value = serializers.JSONField(required=False, allow_null=True)
 
@@ -57,8 +66,8 @@ class MetadataCondition(serializers.Serializer[Any]):
 class MetadataConditions(serializers.Serializer[Any]):
     """Comparisons with the metadata of documents."""
 
-    logical_operator = serializers.ChoiceField(["and", "or"], default="and")
-    conditions = MetadataCondition(many=True)
+    logical_operator = serializers.ChoiceField(["and", "or"], default="and", allow_null=True)
+    conditions = MetadataCondition(many=True, required=False, allow_null=True)
 
 
 class RetrievalBody(serializers.Serializer[Any]):
@@ -129,10 +138,11 @@ class DifyRetrievalView(ApiView):
 
 def _read_conditions(given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return Dify's conditions as a filter on metadata. Raises InvalidFilter."""
-    if not given or not given["conditions"]:
+    conditions = (given or {}).get("conditions")
+    if not given or not conditions:
         return {}
     filters = []
-    for condition in given["conditions"]:
+    for condition in conditions:
         translate = _OPERATORS.get(condition["comparison_operator"])
         if translate is None:
             known = ", ".join(_OPERATORS)

@@ -4,14 +4,16 @@ https://platform.openai.com/docs/api-reference/vector-stores/search
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kebab.http.api.errors import FieldError, InvalidRequest
 from kebab.http.api.problems import log_problem
+from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import ApiView
 from kebab.people.access.caller import Access, caller_access
 from search.api.adapters.retrieval import MAX_HITS, find_passages
@@ -23,9 +25,12 @@ from search.retrieval.types import SearchHit
 
 #: Precedes a document's id.
 FILE: Final = "file-"
-_MAX_ATTRIBUTES: Final = 16
-_MAX_NAME_CHARS: Final = 64
-_MAX_VALUE_CHARS: Final = 512
+#: OpenAI's limits of attributes.
+MAX_ATTRIBUTES: Final = 16
+MAX_NAME_CHARS: Final = 64
+MAX_VALUE_CHARS: Final = 512
+# A limit against exhaustion: the workspaces of one caller are sorted in memory.
+_MAX_STORES: Final = 10_000
 _BOUNDS: Final = ("gt", "gte", "lt", "lte")
 _ERROR_TYPES: Final = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 
@@ -68,16 +73,30 @@ class OpenAiView(ApiView):
         return response
 
 
+class VectorStoresQuery(StrictSerializer):
+    """The parameters of a list; `after` and `before` are ids of stores."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=100, default=20)
+    order = serializers.ChoiceField(["asc", "desc"], default="desc", help_text="By time of creation.")
+    after = serializers.CharField(required=False, help_text="List what follows this store.")
+    before = serializers.CharField(required=False, help_text="List what precedes this store.")
+
+
 class VectorStoresView(OpenAiView):
     """The workspaces of the caller."""
+
+    queries: ClassVar = {"GET": VectorStoresQuery}
 
     @extend_schema(responses={200: {"type": "object"}})
     def get(self, request: Request) -> Response:
         """List the workspaces that the caller may search."""
-        rows = [_store(access) for access in searchable(self.caller)]
-        ids = [row["id"] for row in rows]
+        found = searchable(self.caller, limit=_MAX_STORES)
+        is_descending = self.query["order"] == "desc"
+        found.sort(key=lambda each: (each.workspace.created_at, each.workspace.slug), reverse=is_descending)
+        page, has_more = _cut_page(found, self.query)
+        ids = [access.workspace.slug for access in page]
         ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
-        return Response({"object": "list", "data": rows, **ends, "has_more": False})
+        return Response({"object": "list", "data": list(map(_store, page)), **ends, "has_more": has_more})
 
 
 class VectorStoreView(OpenAiView):
@@ -164,6 +183,28 @@ def read_filter(given: Any) -> dict[str, Any]:
     raise InvalidFilter(f"There is no filter of the type {preview(kind)}; there are: {known}.")
 
 
+def _cut_page(found: Sequence[Access], query: Mapping[str, Any]) -> tuple[Sequence[Access], bool]:
+    """Return the page of a list, and whether there is more in its direction. Raises InvalidRequest.
+
+    A page `before` a store ends next to it; any other begins the list, or next to the store it is `after`.
+    """
+    limit = query["limit"]
+    start = _position(found, "after", query["after"]) + 1 if "after" in query else 0
+    end = _position(found, "before", query["before"]) if "before" in query else len(found)
+    between = found[start:end]
+    is_backward = "before" in query and "after" not in query
+    page = between[-limit:] if is_backward else between[:limit]
+    return page, len(page) < len(between)
+
+
+def _position(found: Sequence[Access], field: str, store: str) -> int:
+    slugs = [access.workspace.slug for access in found]
+    if store not in slugs:
+        message = f"You may search no vector store {preview(store)}."
+        raise InvalidRequest(message, errors=[FieldError(field=field, message=message)])
+    return slugs.index(store)
+
+
 def _store(access: Access) -> dict[str, Any]:
     workspace = access.workspace
     return {
@@ -194,8 +235,8 @@ def _attributes(hit: SearchHit) -> dict[str, str | float | bool]:
     facts = {"title": hit.title, "citation": hit.citation.uri, "source": hit.source, "author": hit.author}
     known = {**facts, **(hit.metadata or {})}
     plain = {
-        str(name)[:_MAX_NAME_CHARS]: value[:_MAX_VALUE_CHARS] if isinstance(value, str) else value
+        str(name)[:MAX_NAME_CHARS]: value[:MAX_VALUE_CHARS] if isinstance(value, str) else value
         for name, value in known.items()
         if isinstance(value, str | int | float) and value != ""
     }
-    return dict(list(plain.items())[:_MAX_ATTRIBUTES])
+    return dict(list(plain.items())[:MAX_ATTRIBUTES])

@@ -4,10 +4,12 @@ import httpx
 import openai
 import pytest
 
-from ingest.models import OPEN_STATES, Job
+from ingest.api.adapters import openai_files
+from ingest.models import OPEN_STATES, Job, JobState
 from kebab.people.models import Membership, Role
 from kebab.people.tokens import mint_personal_token, mint_token
 from kebab.wsgi import application
+from search.models import Document
 from tests.support.actors import make_member, make_workspace, token_client
 from tests.support.corpus import write
 from tests.support.jobs import work
@@ -86,6 +88,21 @@ def test_dify_narrows_by_metadata(tool, workspace, subtests):
     ):
         with subtests.test(given=given):
             assert paths(retrieve(tool, workspace, **given)) == expected
+
+
+def test_dify_sends_names_as_strings_and_nulls(tool, workspace, subtests):
+    ops = {"name": "team", "comparison_operator": "is", "value": "ops"}
+    for given, expected in (
+        ({"conditions": [ops]}, [RESTART]),
+        ({"logical_operator": None, "conditions": [ops, {**ops, "value": "hr"}]}, []),
+        ({"logical_operator": "and", "conditions": None}, [LEAVE, RESTART]),
+        ({}, [LEAVE, RESTART]),
+    ):
+        with subtests.test(given=given):
+            assert paths(retrieve(tool, workspace, metadata_condition=given)) == expected
+    for name in (7, [], {"team": "ops"}):
+        wrong = {"conditions": [{**ops, "name": name}]}
+        assert retrieve(tool, workspace, metadata_condition=wrong).status_code == 400
 
 
 def test_dify_gets_its_own_errors(tool, workspace):
@@ -201,6 +218,75 @@ def test_openai_client_uploads_attaches_searches_and_deletes(uploader, workspace
         uploader.files.retrieve(file.id)
 
 
+def delete_file(client, file_id):
+    return client.files.delete(file_id)
+
+
+def detach_file(client, file_id):
+    store = client.vector_stores.list().data[0].id
+    return client.vector_stores.files.delete(file_id, vector_store_id=store)
+
+
+@pytest.mark.parametrize("delete", [delete_file, detach_file])
+def test_deleted_file_whose_upload_waits_is_never_published(uploader, workspace, delete):
+    file = uploader.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+    uploader.vector_stores.files.create(workspace.slug, file_id=file.id, attributes={"team": "ops"})
+    assert delete(uploader, file.id).deleted
+    with pytest.raises(openai.NotFoundError):
+        uploader.files.retrieve(file.id)
+
+    run_jobs(workspace)
+    assert not Document.objects.in_workspace(workspace).filter(path="a.md").exists()
+    uploads = Job.objects.in_workspace(workspace).filter(payload__path="a.md")
+    assert set(uploads.values_list("state", flat=True)) == {JobState.CANCELLED}
+    with pytest.raises(openai.NotFoundError):
+        uploader.files.retrieve(file.id)
+
+    again = uploader.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+    run_jobs(workspace)
+    assert (again.id, uploader.files.retrieve(file.id).status) == (file.id, "processed")
+
+
+def test_file_published_before_its_cancellation_is_deleted(uploader, workspace, monkeypatch):
+    cancel_uploads = openai_files.cancel_uploads
+
+    def cancel_late(*args):
+        run_jobs(workspace)
+        cancel_uploads(*args)
+
+    monkeypatch.setattr(openai_files, "cancel_uploads", cancel_late)
+    file = uploader.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+    assert uploader.files.delete(file.id).deleted
+    assert not Document.objects.in_workspace(workspace).filter(path="a.md").exists()
+
+
+def test_file_is_found_behind_many_later_uploads(uploader, workspace):
+    file = uploader.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+    first = Job.objects.in_workspace(workspace).get(payload__path="a.md")
+    given = {"workspace": workspace, "kind": first.kind, "source": first.source}
+    Job.objects.bulk_create(
+        Job(**given, payload={**first.payload, "path": f"{n}.md", "doc_id": f"{n:032x}"})
+        for n in range(1_001)
+    )
+    assert uploader.files.retrieve(file.id).status == "uploaded"
+
+
+def test_attributes_have_the_limits_of_openai(uploader, workspace, subtests):
+    file = uploader.files.create(file=("a.md", b"# A\n"), purpose="assistants")
+    for attributes in (
+        {str(n): n for n in range(17)},
+        {"k" * 65: "v"},
+        {"k": "v" * 513},
+        {"k": ["v"]},
+        {"k": {"v": 1}},
+    ):
+        with subtests.test(attributes=attributes), pytest.raises(openai.BadRequestError, match="at most 16"):
+            uploader.vector_stores.files.create(workspace.slug, file_id=file.id, attributes=attributes)
+    full = {"k" * 64: "v" * 512, "n": 1.5, "b": True, **{str(n): n for n in range(13)}}
+    attached = uploader.vector_stores.files.create(workspace.slug, file_id=file.id, attributes=full)
+    assert attached.attributes == full
+
+
 def test_openai_client_is_told_why_a_file_fails(uploader, workspace):
     file = uploader.files.create(file=("a.bin", bytes(range(256)) * 20), purpose="assistants")
     run_jobs(workspace)
@@ -223,3 +309,32 @@ def test_openai_client_with_several_workspaces_names_one(workspace):
         assert stored.status == "completed"
         with pytest.raises(openai.NotFoundError):
             client.vector_stores.files.retrieve(file.id, vector_store_id=workspace.slug)
+
+
+def test_openai_client_pages_through_stores(workspace, subtests):
+    person, stores = make_member(workspace, Role.VIEWER), [workspace.slug]
+    for _ in range(50):
+        other = make_workspace()
+        Membership.objects.create(workspace=other, user=person, role=Role.VIEWER)
+        stores.append(other.slug)
+    newest = stores[::-1]
+    with client_of(mint_personal_token(person, scopes=["search"])[1]) as client:
+        assert [store.id for store in client.vector_stores.list()] == newest
+        for given, expected, has_more in (
+            ({}, newest[:20], True),
+            ({"limit": 100}, newest, False),
+            ({"limit": 2, "order": "asc"}, stores[:2], True),
+            ({"limit": 2, "order": "asc", "after": stores[48]}, stores[49:], False),
+            ({"limit": 2, "order": "asc", "before": stores[5]}, stores[3:5], True),
+            ({"limit": 2, "order": "asc", "before": stores[2]}, stores[:2], False),
+            ({"limit": 2, "order": "asc", "after": stores[0], "before": stores[4]}, stores[1:3], True),
+            ({"after": newest[-1]}, [], False),
+        ):
+            with subtests.test(given=given):
+                page = client.vector_stores.list(**given)
+                assert [store.id for store in page.data] == expected
+                ends = (expected[0], expected[-1]) if expected else (None, None)
+                assert (page.has_more, page.first_id, page.last_id) == (has_more, *ends)
+        for wrong in ({"limit": 0}, {"limit": 101}, {"order": "up"}, {"after": "missing"}):
+            with subtests.test(wrong=wrong), pytest.raises(openai.BadRequestError, match=next(iter(wrong))):
+                client.vector_stores.list(**wrong)
