@@ -105,7 +105,7 @@ def test_file_becomes_a_document_of_the_upload_source(workspace, folder):
     plain = ask(workspace, file)
     job = ask(workspace, file, "--tag", "x", "--trust", "secondary", "--no-embed")
 
-    assert plain.payload.keys() == {"path", "version", "blob"}
+    assert plain.payload.keys() == {"path", "version", "doc_id", "blob"}
     assert (job.kind, job.source.key, job.source.kind) == (JobKind.INGEST_DOCUMENT, "uploads", "upload")
     stated = {name: job.payload[name] for name in ("path", "tags", "trust_level", "embed")}
     assert stated == {"path": "a.md", "tags": ["x"], "trust_level": "secondary", "embed": False}
