@@ -66,16 +66,18 @@ def change_workspace(
     settings: dict[str, Any] | None = None,
     force: bool = False,
     advance: Callable[[], None] | None = None,
+    present: Workspace | None = None,
 ) -> Workspace:
     """Change the fields that are not None; `settings` are merged into the stored ones.
 
+    Settings that were derived from stored ones need the workspace that was read for that, `present`.
     Guards of settings check them first (`workspace_settings/hooks.py`, which explains `advance`); with
-    `force` they let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug, NotFound
-    if it is gone, and the error of a guard that refuses the change.
+    `force` they let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug or for
+    settings that changed meanwhile, NotFound if it is gone, and the error of a guard that refuses the change.
     """
     findings = None
     if settings:
-        present = first_or_not_found(Workspace.objects.filter(pk=access.workspace.pk))
+        present = present or first_or_not_found(Workspace.objects.filter(pk=access.workspace.pk))
         findings = run_guards(access, present, settings, is_forced=force, advance=advance)
     with transaction.atomic():
         fresh = _lock_workspace(access.workspace)

@@ -19,7 +19,7 @@ from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import NO_FILTERS, SearchFilters
-from search.retrieval.query.metadata import parse_metadata_filter
+from search.retrieval.query.metadata import check_field_name, parse_metadata_filter
 from search.retrieval.types import (
     DEFAULT_TEXT_CHARS,
     Fusion,
@@ -67,12 +67,10 @@ def _run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, 
     with _ErrorsAbout("facets"):
         facets = count_facets(
             workspace,
-            query.text,
-            query.filters,
+            query,
             reader=reader,
             names=_facet_names(given["facets"]),
             max_values=given.get("max_facet_values", MAX_VALUES),
-            obeys_operators=query.operators,
         )
     return replace(result, facets=facets)
 
@@ -89,12 +87,9 @@ def effective_filters(
     fixed = _token_filters(access)
     if not fixed:
         return filters
-    asked = filters.get("metadata")
-    if asked is None:
-        asked = {}
-    elif not isinstance(asked, Mapping):
-        with _ErrorsAbout("filters"):
-            parse_metadata_filter(asked)
+    asked = {} if filters.get("metadata") is None else filters["metadata"]
+    with _ErrorsAbout(_filter_prefix(given) + "metadata"):
+        parse_metadata_filter(asked)
     own = {name for name in fixed if name != "metadata"}
     own |= {METADATA_PREFIX + name for name in fixed.get("metadata", ())}
     used = {name for name in filters if name != "metadata"}
@@ -118,9 +113,11 @@ def _token_filters(access: Access) -> Mapping[str, Any]:
 
 
 def _facet_names(given: Sequence[str]) -> list[str]:
-    """Return the names of facets, each once. Raises InvalidQuery."""
+    """Return the names of facets, each once. Raises InvalidQuery, InvalidFilter for the name of no field."""
     for name in given:
-        if name not in (*FACET_NAMES, METADATA) and not name.startswith(METADATA_PREFIX):
+        if name.startswith(METADATA_PREFIX):
+            check_field_name(name.removeprefix(METADATA_PREFIX))
+        elif name not in (*FACET_NAMES, METADATA):
             known = ", ".join((*FACET_NAMES, METADATA))
             raise InvalidQuery(f"There is no facet {preview(name)}; there are: {known}, metadata.NAME.")
     return list(dict.fromkeys(given))
@@ -165,7 +162,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             include=tuple(parse_enum(Include, "include", each) for each in given.get("include", ())),
             max_text_chars=given.get("max_text_chars", DEFAULT_TEXT_CHARS),
             k=k or settings.default_k,
-            filters=_filters(filters, "filters." if "filters" in given else ""),
+            filters=_filters(filters, _filter_prefix(given)),
             channels=_channels(given),
             snippet_chars=given.get("snippet_chars", settings.snippet_chars),
             per_file_cap=given.get("per_file_cap"),
@@ -175,6 +172,11 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             explain=given.get("explain", False),
             why_not=given.get("why_not"),
         )
+
+
+def _filter_prefix(given: Mapping[str, Any]) -> str:
+    """Return what stands before the name of a filter in the request: only bodies have them in an object."""
+    return "filters." if "filters" in given else ""
 
 
 def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:

@@ -1,5 +1,6 @@
 """`/workspaces/{ws}/search`: search in a workspace."""
 
+import json
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -48,5 +49,9 @@ class SearchView(WorkspaceView):
 
 def json_response(document: Mapping[str, object]) -> HttpResponse:
     """Return `document` as a JSON response; equal documents give the same bytes."""
-    # orjson writes a float as the shortest text that parses to the same number.
-    return HttpResponse(orjson.dumps(document), content_type="application/json")
+    try:
+        # orjson writes a float as the shortest text that parses to the same number.
+        body = orjson.dumps(document)
+    except orjson.JSONEncodeError:  # metadata may have integers beyond 64 bits, which orjson refuses
+        body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return HttpResponse(body, content_type="application/json")

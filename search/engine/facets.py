@@ -10,16 +10,18 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
-from search.access.scope import resolve_scope
-from search.engine.corpus import mirror_source
+from search.access.scope import SearchScope, resolve_scope
+from search.engine.corpus import Corpus, PostgresCorpus
+from search.engine.run import correct_words
 from search.engine.search import apply_operators
-from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.attributes import METADATA, METADATA_PREFIX
 from search.mirror.query.facets import FACETS, count_documents
-from search.retrieval.query.filters import SearchFilters
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.view import MirrorView
 from search.retrieval.query.metadata import Value, as_shown
-from search.retrieval.types import Facets, FacetValue, SearchQuery
+from search.retrieval.types import Facets, FacetValue, Mode, SearchQuery
+from search.settings.search_settings import SearchSettings
 
 #: Maximum number of values returned for one filter.
 MAX_VALUES = 10
@@ -27,34 +29,32 @@ MAX_VALUES = 10
 
 def count_facets(
     workspace: Workspace,
-    text: str,
-    filters: SearchFilters,
+    query: SearchQuery,
     *,
     reader: Reader,
     names: Sequence[str] = FACETS,
     moments: Iterable[datetime] = (),
     max_values: int = MAX_VALUES,
-    obeys_operators: bool = True,
 ) -> Facets | None:
-    """Count the documents that `reader` may read, that pass `filters` and match the words of `text`, if any.
+    """Count the documents that `reader` may read, that pass the query's filters and match its words, if any.
 
-    `names` are those of FACETS, `metadata` for the names of fields, and `metadata.` with the name of one.
-    A filter doesn't narrow its own counts. Its chosen values are always returned, and so is every moment of
-    `moments`, in ISO 8601. The counts are those of this node's mirror; None if it has no mirror, or the
-    counting exceeds the time limit of a leg. Raises InvalidQuery, Workspace.DoesNotExist.
+    The words are those that are searched, with corrections. `names` are those of FACETS, `metadata` for the
+    names of fields, and `metadata.` with the name of one. A filter doesn't narrow its own counts. Its chosen
+    values are always returned, and so is every moment of `moments`, in ISO 8601. The counts are those of this
+    node's mirror; None if it has no mirror, or the counting exceeds the time limit of a leg.
+    Raises InvalidQuery, Workspace.DoesNotExist.
     """
-    scope = resolve_scope(workspace, filters, reader)
-    scope, query = apply_operators(workspace, scope, SearchQuery(text=text, operators=obeys_operators))
-    local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
+    scope = resolve_scope(workspace, query.filters, reader)
+    scope, query = apply_operators(workspace, scope, query)
+    corpus = PostgresCorpus(workspace, scope)
     since = {moment.isoformat(): moment.timestamp() for moment in moments}
     try:
-        counted = count_documents(
-            mirror_source(workspace, scope), query.effective_channels.lexical, since, names
-        )
+        with corpus.open_mirror() as view:
+            counted = count_documents(view, _words(corpus, view, query), since, names)
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {
-        name: tuple(_select_values(counted.by_filter[name], _chosen(filters, name), name, max_values))
+        name: tuple(_select_values(counted.by_filter[name], _chosen(scope, name), name, max_values))
         for name in names
     }
     if "source" in by_filter:
@@ -74,8 +74,25 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
     return {name: titles[name] for name in names if name in titles}
 
 
-def _chosen(filters: SearchFilters, name: str) -> tuple[Value, ...]:
-    """Return the values that a filter is set to."""
+def _words(corpus: Corpus, view: MirrorView, query: SearchQuery) -> LexicalLeg | None:
+    """Return the leg for the words of the query; None for a query without any, which all documents match."""
+    if query.is_listing or not (query.text.strip() or query.channels):
+        return None
+    if query.mode is not Mode.VECTOR:
+        query, _ = correct_words(corpus, view, query)
+    return LexicalLeg(
+        view,
+        query.effective_channels.lexical,
+        breadcrumb_weight=SearchSettings.of(corpus.workspace).breadcrumb_weight,
+        is_unfinished=query.prefix,
+    )
+
+
+def _chosen(scope: SearchScope, name: str) -> tuple[Value, ...]:
+    """Return the values that a filter is set to; of sources named by id the keys."""
+    filters = scope.filters
+    if name == "source" and filters.source:
+        return () if scope.sources is None else scope.sources.keys
     if name.startswith(METADATA_PREFIX):
         tests = (
             test for each in filters.metadata if METADATA_PREFIX + each.name == name for test in each.tests

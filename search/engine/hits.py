@@ -17,7 +17,7 @@ from search.retrieval.query.plain_match import marked_units
 from search.retrieval.staleness import stale_before
 from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
-from search.retrieval.types import HitSection, Include, SearchHit, SearchQuery
+from search.retrieval.types import HitSection, Include, SearchHit, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
@@ -118,9 +118,11 @@ class HitBuilder:
         """Return a page of `k` hits from the visible entries: with the ranks 1, 2, 3, … if it is the first.
 
         On the first page the third of some near-copies and further ones are left for later pages; their
-        places go to the entries that follow.
+        places go to the entries that follow. Pinned ones are not, and none in another order than that of
+        relevance.
         """
         places, near = list[_Place](), list[_Place]()
+        may_defer = is_first and self._query.sort is Sort.RELEVANCE
         stop, is_whole = 0, True
         for _ in range(_MAX_READS):
             wanted = k - len(places)
@@ -138,7 +140,8 @@ class HitBuilder:
                     sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks],
                     copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks],
                 )
-                (near if is_first and _is_near(place, places) else places).append(place)
+                is_near = may_defer and not entry.retrieval.pinned and _is_near(place, places)
+                (near if is_near else places).append(place)
             stop += len(entries)
             if len(entries) < wanted or len(places) == k or not near:
                 break

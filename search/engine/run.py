@@ -33,7 +33,7 @@ from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, Sort, VectorWindow
+from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
@@ -93,14 +93,42 @@ def run_search(
     InvalidQuery, CandidatesLost.
     """
     search = _Search(corpus, query, stages, with_snippets=with_snippets, executor=executor)
-    if not search.is_listing and (query.mode is Mode.VECTOR or search.is_blank):
+    if not query.is_listing and (query.mode is Mode.VECTOR or search.is_blank):
         return search.run(None)
     try:
         with corpus.open_mirror() as view:
-            return (search if search.is_listing else search.correct(view)).run(view)
+            return (search if query.is_listing else search.correct(view)).run(view)
     except MirrorError:
         DEGRADED.add("lexical", "out_of_time")
         return search.run(None)
+
+
+def correct_words(
+    corpus: Corpus, view: MirrorView, query: SearchQuery
+) -> tuple[SearchQuery, CorrectedQuery | None]:
+    """Return the query as its words are searched, and how unknown ones were corrected; None: left as typed.
+
+    A last word that is still being typed is one that others may begin with.
+    """
+    if not query.typos or query.channels is not None:
+        return query, None
+    text = query.effective_channels.lexical
+    typed = None if query.bare_text is None else query.text
+    corrected = correct_query(
+        view,
+        text,
+        corpus.read_passages,
+        weights=(SearchSettings.of(corpus.workspace).breadcrumb_weight, lexical.TEXT_WEIGHT),
+        typed=typed,
+        known_words=corpus.scope.rules.known_words,
+    )
+    if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
+        return query, None
+    searched = replace(query, prefix=query.prefix or corrected.is_unfinished)
+    if corrected.text == text:
+        return searched, corrected
+    # A model understands words that the index lacks, and most misspelt ones.
+    return replace(searched, channels=replace(query.effective_channels, lexical=corrected.text)), corrected
 
 
 class _Search:
@@ -124,8 +152,6 @@ class _Search:
         self._with_snippets = with_snippets
         self._executor = executor
         self._settings = SearchSettings.of(corpus.workspace)
-        #: Whether it lists documents for want of words.
-        self.is_listing = not (query.sort is Sort.RELEVANCE or query.typed_text.strip() or query.channels)
         #: Whether it finds nothing for want of words, so that no index is opened.
         self.is_blank = not (
             query.text.strip() or query.channels or query.explain or query.why_not is not None
@@ -133,27 +159,12 @@ class _Search:
 
     def correct(self, view: MirrorView) -> "_Search":
         """Return the search of the same query with its unknown words corrected."""
-        query = self._query
-        if not query.typos or query.channels is not None:
+        query, corrected = correct_words(self._corpus, view, self._query)
+        if corrected is None:
             return self
-        weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
-        text = query.effective_channels.lexical
-        typed = None if query.bare_text is None else query.text
-        corrected = correct_query(
-            view,
-            text,
-            self._corpus.read_passages,
-            weights=weights,
-            typed=typed,
-            known_words=self._corpus.scope.rules.known_words,
-        )
-        if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
-            return self
-        # A model understands words that the index lacks, and most misspelt ones.
-        words = replace(query.effective_channels, lexical=corrected.text)
         return _Search(
             self._corpus,
-            query if corrected.text == text else replace(query, channels=words),
+            query,
             self._stages,
             with_snippets=self._with_snippets,
             executor=self._executor,
@@ -225,7 +236,7 @@ class _Search:
         query = self._query
         is_calibrated = vector.space is not None and vector.space.model == MODEL
         apply = partial(apply_floor, ranked, is_calibrated=is_calibrated, leaves_out=query.floor)
-        if self.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
+        if query.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
             return apply(ranked.lists.get("lexical"))
         try:
             with self._corpus.open_mirror(may_build=False) as view:
@@ -272,7 +283,7 @@ class _Search:
 
     def _legs(self, view: MirrorView | None, vector: VectorLeg) -> list[Leg]:
         query = self._query
-        if self.is_listing:
+        if query.is_listing:
             if view is None:
                 return [EmptyLeg("lexical", is_available=False)]
             return [ListingLeg(view, query.sort, is_checked=self._corpus.is_current(view))]
@@ -288,7 +299,7 @@ class _Search:
             view,
             text,
             breadcrumb_weight=self._settings.breadcrumb_weight,
-            is_unfinished=query.prefix or (self._corrected is not None and self._corrected.is_unfinished),
+            is_unfinished=query.prefix,
             is_checked=is_checked,
             counts_documents=query.group is Group.DOCUMENT,
         )

@@ -152,6 +152,11 @@ class SearchQuery:
         return self.text if self.bare_text is None else self.bare_text
 
     @property
+    def is_listing(self) -> bool:
+        """Return whether it lists documents, for want of words to rank them by."""
+        return not (self.sort is Sort.RELEVANCE or self.typed_text.strip() or self.channels)
+
+    @property
     def effective_channels(self) -> QueryChannels:
         """Return the channels, `text` for each stage unless the query has channels of its own."""
         text = self.typed_text

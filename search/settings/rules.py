@@ -249,4 +249,4 @@ def _change_rules(
         setting = validate_rules(changed) if changed else None
     except ValueError as error:
         raise InvalidRequest(str(error)) from error
-    return change_workspace(access, settings={RULES: setting}, force=force)
+    return change_workspace(access, settings={RULES: setting}, force=force, present=fresh)

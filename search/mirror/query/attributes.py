@@ -9,7 +9,7 @@ from typing import Any, Final
 import apsw
 import numpy as np
 
-from search.retrieval.query.metadata import Value
+from search.retrieval.query.metadata import TIMES, Value
 from search.retrieval.types import Sort
 
 #: Precedes the name of a field of metadata.
@@ -45,7 +45,7 @@ _BY_VALUE = (
 )
 _BY_NAME = (
     "SELECT v.name, group_concat(v.doc) FROM document_values v {join} {where}"
-    " GROUP BY v.name ORDER BY count(*) DESC, v.name LIMIT ?"
+    " GROUP BY v.name HAVING substr(v.name, -1) <> char({times}) ORDER BY count(*) DESC, v.name LIMIT ?"
 )
 _TAGGED = "JOIN documents d ON d.doc = t.doc"
 _VALUED = "JOIN documents d ON d.doc = v.doc"
@@ -138,7 +138,7 @@ def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name
     elif name == "tags_any":
         sql = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
     elif name == METADATA:
-        sql = _BY_NAME.format(join="" if keys is None else _VALUED, where=where)
+        sql = _BY_NAME.format(join="" if keys is None else _VALUED, where=where, times=ord(TIMES))
     else:
         values.insert(0, name.removeprefix(METADATA_PREFIX))
         narrowed = "" if keys is None else f"AND {_OF_SOURCES}"

@@ -11,7 +11,7 @@ from search.mirror.postings import Collection
 from search.mirror.query.attributes import METADATA, METADATA_PREFIX, Attribute
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import LexicalLeg, MatchingRows
-from search.mirror.query.view import MirrorSource
+from search.mirror.query.view import MirrorView
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.metadata import Value
 
@@ -39,41 +39,39 @@ class FacetCounts:
 
 
 def count_documents(
-    mirror: MirrorSource, text: str, moments: dict[str, float], names: Sequence[str] = FACETS
+    view: MirrorView, words: LexicalLeg | None, moments: dict[str, float], names: Sequence[str] = FACETS
 ) -> FacetCounts:
-    """Count the matching documents that the reader may read and that pass its filters.
+    """Count the documents with the words that the reader may read and that pass its filters.
 
     A filter's own setting doesn't narrow its counts. `moments` are seconds since 1970 by name; `names` are
-    those of filters, METADATA, and `metadata.` with the name of a field. Without words all documents match.
-    Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
+    those of filters, METADATA, and `metadata.` with the name of a field. With None for `words` all documents
+    match. Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
-    with mirror.open() as view:
-        connection, collection = view.connection, view.collection
-        # Not in the time of a leg: what that cuts off is never read, however often it is asked for.
-        with view.limited_time(_READING_S):
-            attributes = {name: collection.attribute(connection, name) for name in names if name != _MOMENTS}
-            times = collection.indexing_times(connection) if _MOMENTS in names else None
-        with view.limited_time():
-            counts_all = not text.strip() and view.scope.operators is None
-            rows = _all_rows(collection) if counts_all else LexicalLeg(view, text).matching_rows()
-            matched, is_relaxed = rows.every, False
-            if rows.find_some is not None and np.count_nonzero(rows.every & view.passes) < _FEW_CHUNKS:
-                matched, is_relaxed = rows.find_some(), True
-            total = _document_mask(collection, matched & view.passes)
-            by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
-            for name in names:
-                view.raise_if_late()
-                matching = total
-                if _is_set(view.scope, name):
-                    others = collection_clause(_without_filter(view.scope, name))
-                    own = others.mask(connection, collection)
-                    matching = _document_mask(collection, matched & own)
-                counts: list[tuple[Value, int]]
-                if times is not None and name == _MOMENTS:
-                    counts = [(text, times.count_after(matching, at)) for text, at in moments.items()]
-                else:
-                    counts = _count_values(attributes[name], name, matching)
-                by_filter[name] = tuple(counts)
+    connection, collection = view.connection, view.collection
+    # Not in the time of a leg: what that cuts off is never read, however often it is asked for.
+    with view.limited_time(_READING_S):
+        attributes = {name: collection.attribute(connection, name) for name in names if name != _MOMENTS}
+        times = collection.indexing_times(connection) if _MOMENTS in names else None
+    with view.limited_time():
+        rows = _all_rows(collection) if words is None else words.matching_rows()
+        matched, is_relaxed = rows.every, False
+        if rows.find_some is not None and np.count_nonzero(rows.every & view.passes) < _FEW_CHUNKS:
+            matched, is_relaxed = rows.find_some(), True
+        total = _document_mask(collection, matched & view.passes)
+        by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
+        for name in names:
+            view.raise_if_late()
+            matching = total
+            if _is_set(view.scope, name):
+                others = collection_clause(_without_filter(view.scope, name))
+                own = others.mask(connection, collection)
+                matching = _document_mask(collection, matched & own)
+            counts: list[tuple[Value, int]]
+            if times is not None and name == _MOMENTS:
+                counts = [(moment, times.count_after(matching, at)) for moment, at in moments.items()]
+            else:
+                counts = _count_values(attributes[name], name, matching)
+            by_filter[name] = tuple(counts)
     return FacetCounts(is_relaxed=is_relaxed, total=int(total.sum()), by_filter=by_filter)
 
 

@@ -68,8 +68,12 @@ class DocumentCondition:
     def mask(self, connection: apsw.Connection, count: int) -> np.ndarray:
         """Return (count,) bool by document row, whether the document meets it."""
         if self.alternatives:
-            masks = [[each.mask(connection, count) for each in one] for one in self.alternatives]
-            either: np.ndarray = np.logical_or.reduce([np.logical_and.reduce(one) for one in masks])
+            either = np.zeros(count, bool)
+            for one in self.alternatives:
+                both = np.ones(count, bool)
+                for each in one:
+                    both &= each.mask(connection, count)
+                either |= both
             return either
         # One text is read four times as fast as a row for each document.
         sql = _LISTED.format(select=self.select or _DOCUMENTS + self.sql)

@@ -59,14 +59,12 @@ class SearchingPage(WorkspacePage):
     def count_filters(self, search_input: SearchInput) -> dict[str, Any]:
         """Return the context of the filters to choose from, or a flag that they can't be counted now.
 
-        Raises InvalidFilter.
+        Raises InvalidFilter, InvalidQuery.
         """
         workspace, reader, since = self.access.workspace, self.access.reader, moments()
-        narrowed = search_input.search_filters()
+        query = search_input.query()
         try:
-            facets = count_facets(
-                workspace, search_input.text, narrowed, reader=reader, moments=since.values()
-            )
+            facets = count_facets(workspace, query, reader=reader, moments=since.values())
         except InvalidQuery:  # only the lexical counts need valid words; a vector search works without
             return {}
         if facets is None:

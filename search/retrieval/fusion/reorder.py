@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.rules import Boost
+from search.retrieval.query.titles import title_key
 from search.retrieval.types import Mode, RetrievalDetail, Sort
 
 
@@ -113,5 +114,5 @@ def sort_entries(
     """Return the entries that are not only related, the newest first or by title; equal ones as ranked."""
     found = [entry for entry in entries if not entry.retrieval.related]
     if order is Sort.TITLE:
-        return sorted(found, key=lambda entry: keys[entry.chunk_id].title.casefold())
+        return sorted(found, key=lambda entry: title_key(keys[entry.chunk_id].title))
     return sorted(found, key=lambda entry: keys[entry.chunk_id].dated_at, reverse=True)

@@ -23,13 +23,17 @@ MAX_NAME_CHARS: Final = 100
 MAX_VALUE_CHARS: Final = 200
 #: Maximum number of fields in one filter, and of alternatives.
 MAX_CONDITIONS: Final = 20
+#: Maximum number of conditions on fields in a filter with all the filters that are nested in it.
+MAX_CONDITIONS_IN_ALL: Final = 100
 #: In the place of a field's name: one of several filters must hold, or all of them.
 ANY: Final = "$or"
 ALL: Final = "$and"
 _MAX_NESTED: Final = 4
 _MAX_DEPTH: Final = 5
-# Follows the name of a field with dates: its values are their times, in seconds since 1970.
-_TIMES: Final = "\x1f"
+#: Follows the name of a field with dates: its values are their times, in seconds since 1970.
+TIMES: Final = "\x1f"
+# From here on a float may stand for several whole numbers.
+_INEXACT: Final = 2**53
 _BOUNDS: Final[Mapping[str, tuple[str, Callable[[Any, Any], bool]]]] = {
     "gt": (">", operator.gt),
     "gte": (">=", operator.ge),
@@ -58,15 +62,10 @@ def filter_values(metadata: Mapping[str, Any]) -> dict[str, list[Value]]:
         if value not in values and len(values) < MAX_VALUES:
             values.append(value)
     times: dict[str, list[Value]] = {
-        name + _TIMES: [time for value in values if (time := _read_time(value)) is not None]
+        name + TIMES: [time for value in values if (time := _read_time(value)) is not None]
         for name, values in found.items()
     }
     return found | {name: values for name, values in times.items() if values}
-
-
-def field_names(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of the fields in the result of `filter_values`."""
-    return [name for name in values if not name.endswith(_TIMES)]
 
 
 def _flatten(value: Any, name: str, depth: int) -> Iterator[tuple[str, Value]]:
@@ -110,6 +109,12 @@ def _read_time(value: Value) -> float | None:
         return None
 
 
+def check_field_name(name: str) -> None:
+    """Raise InvalidFilter if no field of metadata that can be filtered by has this name."""
+    if not 1 <= len(name) <= MAX_NAME_CHARS or not name.isprintable() or name.startswith("$"):
+        raise InvalidFilter(f"There can be no metadata field {preview(name)}; mend its name.")
+
+
 @dataclass(frozen=True)
 class MetadataCondition:
     """A condition on one field. Raises: InvalidFilter, naming the field and the value."""
@@ -121,9 +126,8 @@ class MetadataCondition:
     nested: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        wrong = not self.name or len(self.name) > MAX_NAME_CHARS or not self.name.isprintable()
-        if wrong or (self.name.startswith("$") and not self.is_group):
-            raise InvalidFilter(f"There can be no metadata field {preview(self.name)}; mend its name.")
+        if not self.is_group:
+            check_field_name(self.name)
         _ = self.alternatives, self.tests
 
     @property
@@ -183,7 +187,7 @@ class MetadataCondition:
         if not wanted:
             raise self._refusal(wanted)
         tests += [
-            MetadataTest(self.name + _TIMES if is_time else self.name, bounds=tuple(sorted(each.items())))
+            MetadataTest(self.name + TIMES if is_time else self.name, bounds=tuple(sorted(each.items())))
             for is_time, each in bounds.items()
         ]
         return tuple(tests)
@@ -275,7 +279,26 @@ def parse_metadata_filter(given: object, *, nested: int = 0) -> tuple[MetadataCo
         raise InvalidFilter(
             f"The filter metadata is nested deeper than {_MAX_NESTED} times; make it simpler."
         )
+    if not nested and _exceeds(MAX_CONDITIONS_IN_ALL, given):
+        raise InvalidFilter(
+            f"The filter metadata has more than {MAX_CONDITIONS_IN_ALL} conditions in all; make it simpler."
+        )
     return tuple(MetadataCondition(str(name), wanted, nested) for name, wanted in sorted(given.items()))
+
+
+def _exceeds(limit: int, given: Mapping[str, Any]) -> bool:
+    """Return whether a filter has more than `limit` conditions on fields, with those nested in it."""
+    count = 0
+    waiting: list[Any] = [given]
+    while waiting and count <= limit:
+        found = waiting.pop()
+        if isinstance(found, Mapping):
+            for name, wanted in found.items():
+                if name in (ANY, ALL) and isinstance(wanted, list | tuple):
+                    waiting += wanted
+                else:
+                    count += 1
+    return count > limit
 
 
 def metadata_json_path(conditions: tuple[MetadataCondition, ...]) -> str:
@@ -284,5 +307,6 @@ def metadata_json_path(conditions: tuple[MetadataCondition, ...]) -> str:
 
 
 def as_shown(value: Value) -> Value:
-    """Return a value as it was given: whole numbers without a fraction."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    """Return a value as it was given: a whole number without a fraction, unless it is rounded."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _INEXACT
+    return int(value) if is_whole else value

@@ -11,6 +11,7 @@ from tests.support.api import address
 from tests.support.corpus import chunk, write
 
 PAST, FUTURE = "2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
+_LARGE = 12 * 10**21
 
 
 def fill(workspace):
@@ -22,7 +23,8 @@ def fill(workspace):
         tags=("linux", "setup"),
         trust_level="primary",
     )
-    write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary")
+    large = {"n": _LARGE}
+    write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary", metadata=large)
     stated = {"author": "Ada", "date": "2001-01-02", "year": 2001}
     write(
         workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",), metadata=stated
@@ -274,6 +276,13 @@ def test_facets_count_the_documents_of_each_value(search):
     assert search(q="alpha").json()["facets"] is None
 
 
+def test_integer_beyond_64_bits_is_given_in_full(search):
+    found = search(q="code", include="metadata", facets="metadata.n")
+    assert found.status_code == 200
+    assert found.json()["hits"][0]["metadata"] == {"n": _LARGE}
+    assert found.json()["facets"]["by_filter"]["metadata.n"] == [{"value": 1.2e22, "documents": 1}]
+
+
 def test_header_names_the_next_page(ask, reader):
     first = ask["GET"](q="delta", k=5, fields=["rank"], lang="en")
     address, _, relation = first.headers["Link"].partition("; ")
@@ -310,6 +319,8 @@ REFUSALS = [
     ("fields", ["color"], "invalid_request"),
     ("recency", "2", "invalid_query"),
     ("facets", ["color"], "invalid_query"),
+    ("facets", ["metadata."], "invalid_filter"),
+    ("facets", ["metadata.a\x07b"], "invalid_filter"),
     ("max_facet_values", "0", "invalid_request"),
     ("metadata", '["a"]', "invalid_filter"),
     ("metadata", '{"a": {"like": 1}}', "invalid_filter"),

@@ -2,11 +2,13 @@
 
 import pytest
 
-from kebab.people.models import AuditEvent, Role
+from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_personal_token
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
+from search.settings.rules import validate_rules
+from search.settings.search_settings import RULES
 from tests.api.refusals import refusal_of
 from tests.support.actors import bearer_client, make_member, make_workspace, member_client, token_client
 from tests.support.corpus import write
@@ -64,6 +66,21 @@ def test_all_rules_are_replaced_while_they_are_as_read(admin, space):
     assert refusal_of(stale)[:2] == (409, "conflict")
     again = admin.put(address(space), first, format="json")
     assert again.json() == first
+
+
+def test_a_rule_added_meanwhile_is_not_lost(admin, space, monkeypatch):
+    other = {"kind": "stop_words", "words": ["please"], "note": "", "is_active": True, "id": "1" * 32}
+
+    def add_another(value):
+        monkeypatch.undo()
+        with_other = {RULES: validate_rules([other])}
+        Workspace.objects.filter(pk=space.pk).update(settings=with_other)
+        return validate_rules(value)
+
+    monkeypatch.setattr("search.settings.rules.validate_rules", add_another)
+    late = admin.post(address(space), SYNONYMS, format="json")
+    assert refusal_of(late)[:2] == (409, "conflict")
+    assert [rule["kind"] for rule in admin.get(address(space)).json()["rules"]] == ["stop_words"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Copies of a text are one hit, near-copies don't fill a page, and hits may be documents."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from kebab.people.reader import Reader
@@ -8,7 +10,7 @@ from search.engine.pages import fetch_next_page
 from search.engine.run import run_search
 from search.engine.search import search
 from search.models import Chunk, Document
-from search.retrieval.types import Mode, SearchQuery
+from search.retrieval.types import Mode, SearchQuery, Sort
 from tests.support.corpus import chunk, write
 from tests.support.search import ask, embed, paths, sync
 
@@ -82,6 +84,23 @@ def test_near_copies_leave_room_for_others_on_the_first_page(workspace):
     assert "other.md" in paths(first)
     second = fetch_next_page(workspace, first.next_cursor, "x", reader=Reader())
     assert len({*paths(first), *paths(second)}) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "sort", "is_reverse"),
+    [("harbour crane", Sort.DATE, True), ("harbour crane", Sort.TITLE, False), ("", Sort.TITLE, False)],
+)
+def test_near_copies_keep_their_place_in_another_order(workspace, text, sort, is_reverse):
+    for day in range(1, 6):
+        dated = datetime(2026, 1, day, tzinfo=UTC)
+        write(workspace, f"{day}.md", f"{NEAR} day {day}", title=f"Minutes {day}", modified_at=dated)
+    dated = datetime(2025, 1, 1, tzinfo=UTC)
+    write(workspace, "6.md", "The crane of the harbour.", title="Old", modified_at=dated)
+    sync(workspace)
+    first = first_page(workspace, text, mode=Mode.LEXICAL, k=3, sort=sort)
+    second = fetch_next_page(workspace, first.next_cursor, "x", reader=Reader())
+    days = [f"{day}.md" for day in range(1, 6)]
+    assert [*paths(first), *paths(second)] == [*(reversed(days) if is_reverse else days), "6.md"]
 
 
 def test_why_not_names_the_hit_of_the_same_text(workspace):

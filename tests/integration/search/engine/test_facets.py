@@ -1,17 +1,21 @@
 """Facet counts: the number of readable documents that choosing the value leaves."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kebab.people.models import Group
+from kebab.people.models import Group as People
 from kebab.people.reader import Reader
 from search.access.restrictions import restrict
 from search.engine.facets import MAX_VALUES, count_facets
+from search.engine.search import search
 from search.models import Document, Source
 from search.retrieval.errors import InvalidQuery
+from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.metadata import parse_metadata_filter
+from search.retrieval.types import Group, Mode, SearchQuery, Sort
 from tests.support.corpus import write
 from tests.support.search import ask, sync
 
@@ -28,14 +32,16 @@ def fill(workspace):
     write(workspace, "b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de", metadata=ada)
     write(workspace, "c.py", "apple tree", media="code", trust_level="unknown", lang="und")
     write(workspace, "d.md", "apple tree", source="web", trust_level="unknown")
-    write(workspace, "e.md", "apple", source="web", tags=("alone",), lang="fr", metadata={"author": "Eve"})
+    eve = {"author": "Eve", "due": "2026-01-31"}
+    write(workspace, "e.md", "apple", source="web", tags=("alone",), lang="fr", metadata=eve)
     write(workspace, "a.md", "apple tree", version="v1", tags=("fruit",))
     Document.objects.in_workspace(workspace).update(indexed_at=NOON)
     Document.objects.in_workspace(workspace).filter(path="d.md").update(indexed_at=NOON + timedelta(hours=1))
 
 
 def facets(workspace, text=BOTH_WORDS, *, reader=Reader(), moments=(), **filters):  # noqa: B008
-    return count_facets(workspace, text, SearchFilters(**filters), reader=reader, moments=moments)
+    query = SearchQuery(text=text, filters=SearchFilters(**filters))
+    return count_facets(workspace, query, reader=reader, moments=moments)
 
 
 def counts(workspace, text=BOTH_WORDS, **options):
@@ -61,10 +67,11 @@ def test_documents_with_the_words_are_counted_once_and_by_value(filled):
 def test_without_words_all_documents_and_the_names_of_metadata_are_counted(filled):
     of_ada = SearchFilters(lang=("de", "fr"), metadata=parse_metadata_filter({"author": "Ada"}))
     names = ("metadata", "lang")
-    everything = count_facets(filled, " ", SearchFilters(), reader=Reader(), names=names)
+    everything = count_facets(filled, SearchQuery(text=" "), reader=Reader(), names=names)
     assert everything.total == 5
-    assert {each.value: each.documents for each in everything.by_filter["metadata"]} == {"author": 2}
-    narrowed = count_facets(filled, "", of_ada, reader=Reader(), names=names)
+    listed = {each.value: each.documents for each in everything.by_filter["metadata"]}
+    assert listed == {"author": 2, "due": 1}
+    narrowed = count_facets(filled, SearchQuery(text="", filters=of_ada), reader=Reader(), names=names)
     assert narrowed.total == 1
     assert [(each.value, each.documents) for each in narrowed.by_filter["metadata"]] == [("author", 1)]
 
@@ -96,9 +103,41 @@ def test_documents_of_any_word_count_where_few_have_all(filled):
     assert {each.value for each in relaxed.by_filter["tags_any"]} == {"plant", "fruit"}
 
 
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        (SearchQuery(text="appel tree"), 5),
+        (SearchQuery(text="appel", typos=False), 0),
+        (SearchQuery(text="appel", mode=Mode.VECTOR), 0),
+        (SearchQuery(text="app"), 5),
+        (SearchQuery(text="tre", prefix=True, typos=False), 4),
+        (SearchQuery(text="x", channels=QueryChannels(vector="x", lexical="tree", rerank="x")), 4),
+    ],
+)
+def test_words_are_those_that_are_searched(filled, query, total):
+    assert count_facets(filled, query, reader=Reader()).total == total
+    if query.mode is not Mode.VECTOR:
+        by_words = replace(query, mode=Mode.LEXICAL, group=Group.DOCUMENT)
+        assert len(search(filled, by_words).hits) == total
+
+
+@pytest.mark.parametrize(("sort", "total"), [(Sort.DATE, 2), (Sort.TITLE, 2), (Sort.RELEVANCE, 0)])
+def test_operators_alone_list_documents_in_another_order_only(filled, sort, total):
+    query = SearchQuery(text="tag:plant", operators=True, sort=sort)
+    assert count_facets(filled, query, reader=Reader()).total == total
+    assert len(search(filled, query).hits) == total
+
+
+def test_source_chosen_by_its_id_counts_by_its_key(filled):
+    source = Source.objects.in_workspace(filled).get(key="web")
+    found = counts(filled, source=str(source.pk))["source"]
+    assert found == counts(filled, source="web")["source"]
+    assert found["web"] == 1
+
+
 def test_hidden_documents_are_not_counted(filled):
     source = Source.objects.get(workspace=filled, key="web")
-    group = Group.objects.create(workspace=filled, name="few")
+    group = People.objects.create(workspace=filled, name="few")
     restrict(source, [group.pk])
     closed, opened = Reader(), Reader(groups=(group.pk,))
     assert "alone" in counts(filled, "apple", reader=opened)["tags_any"]
@@ -152,6 +191,6 @@ def test_document_with_several_values_of_a_field_counts_once(workspace):
     write(workspace, "b.md", "apple", metadata={"reviewer": "Eve"})
     sync(workspace)
     names = ("metadata", "metadata.reviewer")
-    found = count_facets(workspace, "", SearchFilters(), reader=Reader(), names=names).by_filter
+    found = count_facets(workspace, SearchQuery(text=""), reader=Reader(), names=names).by_filter
     counted = [{each.value: each.documents for each in found[name]} for name in names]
     assert counted == [{"reviewer": 2}, {"Eve": 2, "Ada": 1}]

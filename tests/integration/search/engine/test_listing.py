@@ -16,7 +16,7 @@ from tests.support.search import ask, embed, paths, sync
 
 @pytest.fixture
 def shelf(workspace):
-    for path, title, year in (("b.md", "Alpha", 2020), ("a.md", "Gamma", 2026), ("c.md", "beta", 2023)):
+    for path, title, year in (("b.md", "Alpha", 2020), ("a.md", "Gamma", 2026), ("c.md", "«Bêta»", 2023)):
         texts = (f"{title} one.", chunk("f()", 1, kind="code", language="python"))
         write(workspace, path, *texts, title=title, modified_at=datetime(year, 1, 1, tzinfo=UTC))
     sync(workspace)
@@ -29,9 +29,13 @@ def shelf(workspace):
 def test_documents_are_listed_by_date_or_title(shelf, mode, group):
     newest = ask(shelf, "", mode, sort=Sort.DATE, group=group)
     assert paths(newest) == ["a.md", "c.md", "b.md"]
-    assert [hit.snippet for hit in newest.hits] == ["Gamma one.", "beta one.", "Alpha one."]
+    assert [hit.snippet for hit in newest.hits] == ["Gamma one.", "«Bêta» one.", "Alpha one."]
     assert paths(ask(shelf, " ", mode, sort=Sort.TITLE, group=group)) == ["b.md", "c.md", "a.md"]
     assert paths(ask(shelf, "", mode)) == []
+
+
+def test_titles_are_in_order_by_their_words(shelf):
+    assert paths(ask(shelf, "one", sort=Sort.TITLE)) == ["b.md", "c.md", "a.md"]
 
 
 def test_filters_and_operators_narrow_a_listing(shelf):

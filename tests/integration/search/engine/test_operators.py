@@ -166,7 +166,8 @@ def test_each_leg_and_each_check_of_candidates_obeys_by_itself(filled, subtests)
 def test_total_and_facets_count_what_meets_the_operators(filled):
     result = ask(filled, 'days -"annual leave"', operators=True)
     assert (result.lexical_total.value, result.lexical_total.relation) == (3, "eq")
-    facets = count_facets(filled, 'days -"annual leave" tag:hr', SearchFilters(), reader=Reader())
+    typed = SearchQuery(text='days -"annual leave" tag:hr', operators=True)
+    facets = count_facets(filled, typed, reader=Reader())
     assert facets.total == 1
     assert {each.value: each.documents for each in facets.by_filter["tags_any"]} == {"HR": 1}
 

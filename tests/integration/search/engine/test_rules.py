@@ -85,6 +85,17 @@ def test_pinned_documents_come_first_in_their_order(handbook, mode, group):
     assert not any(hit.retrieval.pinned for hit in ask(handbook, "soup", mode).hits)
 
 
+def test_pinned_near_copies_all_come_first(handbook):
+    same = " ".join(f"word{number}" for number in range(40))
+    for number in range(4):
+        write(handbook, f"minutes{number}.md", f"{same} day {number}")
+    write(handbook, "other.md", "Soup of the day.")
+    sync(handbook)
+    pinned = [f"minutes{number}.md" for number in range(4)]
+    set_rules(handbook, pin([doc_id(handbook, path) for path in pinned], "soup"))
+    assert paths(ask(handbook, "soup", k=5))[:4] == pinned
+
+
 def test_pins_are_under_filters_and_left_out_of_sorted_lists(handbook):
     set_rules(handbook, pin([doc_id(handbook, "k.md"), "0" * 32], "lunch", match="contains"))
     assert paths(ask(handbook, "when is lunch"))[0] == "k.md"

@@ -10,7 +10,6 @@ from search.engine.search import search
 from search.engine.suggest import suggest
 from search.mirror import local_mirrors
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.snippet import SnippetBuilder
 from search.retrieval.types import LexicalTotal, Mode, SearchQuery
 from tests.support.corpus import write
@@ -28,7 +27,7 @@ def test_search_where_nothing_was_written_is_whole_and_finds_nothing(workspace, 
     with pytest.raises(InvalidQuery):
         ask(workspace, "'apple OR'")
     assert suggest(workspace, "app", reader=Reader()).degraded == ()
-    counted = count_facets(workspace, "apple", SearchFilters(), reader=Reader())
+    counted = count_facets(workspace, SearchQuery(text="apple"), reader=Reader())
     assert (counted.total, set(counted.by_filter.values())) == (0, {()})
 
 

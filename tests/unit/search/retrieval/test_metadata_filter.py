@@ -5,9 +5,11 @@ import pytest
 from search.retrieval.errors import InvalidFilter
 from search.retrieval.query.metadata import (
     MAX_CONDITIONS,
+    MAX_CONDITIONS_IN_ALL,
     MAX_FIELDS,
     MAX_VALUES,
-    field_names,
+    TIMES,
+    as_shown,
     filter_values,
     parse_metadata_filter,
 )
@@ -41,9 +43,18 @@ def test_metadata_is_flattened_to_texts_and_numbers():
 
 def test_times_of_dates_stand_beside_their_text():
     found = filter_values({"due": ["2024-03-01", "soon", "2024-03-01T02:00:00+02:00"], "year": "2024"})
-    assert field_names(found) == ["due", "year"]
-    (times,) = (values for name, values in found.items() if name not in ("due", "year"))
-    assert times == [1709251200.0, 1709251200.0]
+    assert found.keys() == {"due", "year", "due" + TIMES}
+    assert found["due" + TIMES] == [1709251200.0, 1709251200.0]
+
+
+def test_numbers_are_shown_as_given_where_they_are_exact():
+    shown = [as_shown(value) for value in (2021.0, 0.5, 1.2e22, "x")]
+    assert [(value, type(value)) for value in shown] == [
+        (2021, int),
+        (0.5, float),
+        (1.2e22, float),
+        ("x", str),
+    ]
 
 
 def test_what_is_beyond_the_limits_is_left_out():
@@ -76,6 +87,20 @@ def test_values_meet_conditions():
         assert passes(values, given) is expected, given
 
 
+def with_conditions(count):
+    """Return a filter with so many conditions on fields, in nested groups."""
+    groups = [
+        {"$and": [{str(number): 1} for number in range(start, min(start + MAX_CONDITIONS, count))]}
+        for start in range(0, count, MAX_CONDITIONS)
+    ]
+    return {"$or": groups}
+
+
+def test_filter_may_have_as_many_conditions_as_the_limit():
+    (condition,) = parse_metadata_filter(with_conditions(MAX_CONDITIONS_IN_ALL))
+    assert sum(map(len, condition.alternatives)) == MAX_CONDITIONS_IN_ALL / MAX_CONDITIONS
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -96,6 +121,7 @@ def test_values_meet_conditions():
         {"team": [{"a": 1}]},
         {"team": ["x"] * (MAX_VALUES + 1)},
         {str(number): 1 for number in range(MAX_CONDITIONS + 1)},
+        with_conditions(MAX_CONDITIONS_IN_ALL + 1),
     ],
 )
 def test_wrong_condition_is_refused(given):
