@@ -45,10 +45,6 @@ def check_mailbox(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "url": f"{scheme}://{shown}:{port}"}
 
 
-class _CommandRefused(ListingFailed):
-    """The server answers a command with NO or BAD."""
-
-
 class MailboxReader:
     """A reader of the mails of a mailbox; its cursor is the status of each folder."""
 
@@ -58,7 +54,7 @@ class MailboxReader:
         self._credentials = settings.credentials
         self._while_waiting = settings.while_waiting
         self._client: Any = None
-        self._refused_in_a_row = 0
+        self._failed_in_a_row = 0
 
     def records(self, cursor: str) -> Iterator[Record]:
         """Yield all mails, unless the folders are as they were. Raises ListingFailed, SourceAway."""
@@ -82,12 +78,11 @@ class MailboxReader:
         try:
             found = self._run(read)
         except ListingFailed as error:
-            self._refused_in_a_row += 1
-            is_one_mail = isinstance(error, _CommandRefused)
-            if is_one_mail and self._refused_in_a_row < requests.BROKEN_IN_A_ROW:
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row < requests.BROKEN_IN_A_ROW and self._still_answers():
                 raise OSError(str(error)) from error
             raise SourceAway(str(error)) from error
-        self._refused_in_a_row = 0
+        self._failed_in_a_row = 0
         content = found.get(uid, {}).get(b"BODY[]")
         if content is None:
             raise FileNotFoundError(path)
@@ -101,6 +96,16 @@ class MailboxReader:
         if client is not None:
             with suppress(IMAPClientError, OSError):
                 client.shutdown()
+
+    def _still_answers(self) -> bool:
+        """Return whether the server answers another command, on a new connection if it ended the last one."""
+        try:
+            self._client = self._client or self._connect()
+            self._client.noop()
+        except (imaplib.IMAP4.error, OSError, RequestFailed, ListingFailed):
+            self.close()
+            return False
+        return True
 
     def _status(self, folder: str) -> list[int]:
         found = self._run(lambda client: client.folder_status(folder, _STATUS))
@@ -136,7 +141,7 @@ class MailboxReader:
                     raise SourceAway(f"{self._host} {reason}.") from error
                 requests.pause(pause_s, self._while_waiting)
             except IMAPClientError as error:
-                raise _CommandRefused(f"{self._host} says: {str(error)[:200]}.") from error
+                raise ListingFailed(f"{self._host} says: {str(error)[:200]}.") from error
         raise AssertionError
 
     def _connect(self) -> Any:

@@ -1,5 +1,6 @@
 """Each connector against a real server: first sync, changes, deletions, outages, wrong credentials."""
 
+import imaplib
 from datetime import timedelta
 
 import pytest
@@ -126,23 +127,33 @@ def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_re
         assert "answers 500" in failure(make_record_source("webdav", host.config))
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (IMAPClientError("fetch failed: NO it can't be converted"), "can't be converted"),
+        (imaplib.IMAP4.abort("socket error: EOF"), "does not answer any more"),
+    ],
+    ids=["refused", "hung-up"],
+)
 @pytest.mark.parametrize("host", ["imap"], indirect=True)
-def test_mail_that_the_server_refuses_does_not_stop_the_others(workspace, host, connected, monkeypatch):
+def test_mail_that_the_server_fails_at_does_not_stop_the_others(
+    workspace, host, connected, monkeypatch, error, reason
+):
     fetch = mailbox._Client.fetch
 
-    def refuse_one(client, messages, data):
+    def fail_at_one(client, messages, data):
         if (
             b"BODY.PEEK[]" in data
             and b"boats" in fetch(client, messages, [b"ENVELOPE"])[messages[0]][b"ENVELOPE"].subject
         ):
-            raise IMAPClientError("fetch failed: NO it can't be converted")
+            raise error
         return fetch(client, messages, data)
 
-    monkeypatch.setattr(mailbox._Client, "fetch", refuse_one)
+    monkeypatch.setattr(mailbox._Client, "fetch", fail_at_one)
     report = sync(connected)
     assert (report["new"], report["failed_by_reason"]) == (2, {"unreadable": 1})
     monkeypatch.setattr(requests, "BROKEN_IN_A_ROW", 1)
-    assert "can't be converted" in failure(connected)
+    assert reason in failure(connected)
 
 
 def test_connection_is_tested_before_the_source_is_added(workspace, host):
