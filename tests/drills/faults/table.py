@@ -75,8 +75,8 @@ FAULTS = (
     Fault(
         name="scope of the reader missing in facets",
         file="search/engine/facets.py",
-        right="    scope = resolve_scope(workspace, filters, reader)",
-        wrong="    scope = resolve_scope(workspace, filters, Reader(reads_all=True))",
+        right="    scope = resolve_scope(workspace, query.filters, reader)",
+        wrong="    scope = resolve_scope(workspace, query.filters, Reader(reads_all=True))",
         tests=("integration/search/engine/test_facets.py", "security/leaks/test_as_if_absent.py", "security"),
     ),
     Fault(
