@@ -33,6 +33,7 @@ from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
+from search.retrieval.query.channels import QueryChannels
 from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
@@ -127,8 +128,8 @@ def correct_words(
     searched = replace(query, prefix=query.prefix or corrected.is_unfinished)
     if corrected.text == text:
         return searched, corrected
-    # A model understands words that the index lacks, and most misspelt ones.
-    return replace(searched, channels=replace(query.effective_channels, lexical=corrected.text)), corrected
+    text = corrected.text
+    return replace(searched, channels=QueryChannels(vector=text, lexical=text, rerank=text)), corrected
 
 
 class _Search:

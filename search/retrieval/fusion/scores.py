@@ -7,7 +7,9 @@ normalised by the score of first place in every list. G. V. Cormack, C. L. A. Cl
 Convex fusion is the mean of the legs' scores, each scaled over the candidates. `z_m(c)` is the score `s_m(c)`
 less the mean of the leg's scores, in standard deviations of them, over the candidates of all legs: a leg that
 scores all candidates alike moves none of them. `exp(z / 3)` stretches the differences among the best of a leg
-more than those among average ones. Then
+more than those among average ones. Where `z` is unknown, as that of a passage without a vector is, it is the
+other leg's, times the share of that leg's candidates for which it is unknown: with few vectors words decide,
+as the nearest of few are seldom near, and with most of them nothing is presumed. Then
 
     fused(c) = Σ share_m · exp(z_m(c) / 3) / Σ share_m · max exp(z_m / 3)
 
@@ -155,7 +157,11 @@ def convex_combination(
     reciprocal rank scores of their `ranks`, from 1, 0 for a candidate that is not in the list.
     """
     shares: Mapping[LegName, float] = {"lexical": 1.0 - vector_share, "vector": vector_share}
-    columns = [shares[name] * weights[name] * _scale(scores[name]) for name in sorted(scores)]
+    deviations = {name: _standardise(each) for name, each in scores.items()}
+    columns = [
+        shares[name] * weights[name] * np.exp(_estimate_unknown(name, deviations, ranks) / _SPREAD)
+        for name in sorted(scores)
+    ]
     best = math.fsum(float(column.max(initial=0.0)) for column in columns)
     means = np.round(sum(columns[1:], columns[0]) / (best or 1.0), _DIGITS)
     if vectors_at is not None:
@@ -171,14 +177,29 @@ def convex_combination(
     return fused
 
 
-def _scale(scores: np.ndarray) -> np.ndarray:
-    """Return `exp(z / 3)` of each candidate: 1 where the score is unknown, or equal to the mean."""
-    is_unknown = np.isnan(scores)
-    known = scores[~is_unknown]
+def _standardise(scores: np.ndarray) -> np.ndarray:
+    """Return `z` of each candidate, NaN where its score is unknown."""
+    known = scores[~np.isnan(scores)]
     mean, deviation = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
     if deviation <= abs(mean) * _ROUNDING:
-        return np.ones(len(scores))
-    return np.exp(np.where(is_unknown, 0.0, scores - mean) / (_SPREAD * deviation))
+        return np.where(np.isnan(scores), np.nan, 0.0)
+    standardised: np.ndarray = (scores - mean) / deviation
+    return standardised
+
+
+def _estimate_unknown(
+    name: LegName, deviations: Mapping[LegName, np.ndarray], ranks: Mapping[LegName, np.ndarray]
+) -> np.ndarray:
+    """Return `z` of each candidate for a leg, where unknown by that of the other leg."""
+    estimated = deviations[name]
+    is_unknown = np.isnan(estimated)
+    if not is_unknown.any():
+        return estimated
+    for other in deviations.keys() - {name}:
+        others = is_unknown[ranks[other] > 0] if other in ranks else is_unknown
+        share = others.mean() if len(others) else 0.0
+        estimated = np.where(is_unknown, share * np.nan_to_num(deviations[other]), estimated)
+    return estimated
 
 
 def _smooth(means: np.ndarray, vectors_at: VectorsAt) -> None:

@@ -10,8 +10,9 @@ from search.engine.readback import read_passages
 from search.mirror.query.view import MirrorView
 from search.models import Chunk
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.types import Mode
 from tests.support.corpus import write, write_each
-from tests.support.search import ask, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 SUGGESTIONS = {
     "configuraton": "configuration",
@@ -115,6 +116,14 @@ def test_search_answers_the_corrected_query_and_says_so(filled):
     result = ask(filled, "databse", typos=False)
     assert (result.corrected_query, result.hits) == (None, ())
     assert ask(filled, "database").corrected_query is None
+
+
+def test_vectors_are_those_of_the_corrected_query(workspace):
+    fill(workspace)
+    sync(workspace)
+    embed(workspace)
+    misspelt, right = (ask(workspace, text, Mode.HYBRID) for text in ("databse", "database"))
+    assert [hit.retrieval for hit in misspelt.hits] == [hit.retrieval for hit in right.hits]
 
 
 def test_search_suggests_only_where_it_found_nothing_and_keeps_the_query(filled):

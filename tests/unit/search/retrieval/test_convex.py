@@ -56,6 +56,22 @@ def test_unknown_scores_count_as_the_mean():
     assert a > c > b
 
 
+def test_words_decide_while_few_vectors_are_known():
+    lexical, vector = [12.0, 6.0, 3.0, 0.0, 0.0, 0.0], [None, None, None, 0.7, 0.6, 0.5]
+    ranks = {"lexical": [1, 2, 3, 0, 0, 0], "vector": [0, 0, 0, 1, 2, 3]}
+    a, b, c, d, *_ = fuse(lexical, vector, ranks=ranks)
+    assert a > d and a > b > c
+    # With the vector of one of the three, two thirds of what the words tell are presumed.
+    deviation = statistics.pstdev([0.6, 0.5, 0.55, 0.7])
+    known = [(x - statistics.fmean([0.6, 0.5, 0.55, 0.7])) / deviation for x in (0.55, 0.7, 0.6, 0.5)]
+    words = [(x - statistics.fmean(lexical)) / statistics.pstdev(lexical) for x in lexical]
+    parts = [words[0] * 2 / 3, words[1] * 2 / 3, *known]
+    sums = [0.3 * math.exp(x / 3) + 0.7 * math.exp(y / 3) for x, y in zip(words, parts, strict=True)]
+    best = 0.3 * math.exp(max(words) / 3) + 0.7 * math.exp(max(parts) / 3)
+    vector[2] = 0.55
+    assert fuse(lexical, vector, ranks=ranks) == pytest.approx([each / best for each in sums])
+
+
 def test_weights_and_lists_without_scores():
     alone = fuse([9.0, 1.0, None], [0.8, 0.2, None])
     together = fuse([9.0, 1.0, None], [0.8, 0.2, None], ranks={"exact": [0, 2, 1]})
