@@ -33,7 +33,7 @@ from search.retrieval.query.exact import (
     lone_name,
 )
 from search.retrieval.query.match_units import quote_term
-from search.retrieval.query.titles import breadcrumb_of, title_keys
+from search.retrieval.query.titles import breadcrumb_of, numbered_label, title_keys
 from search.retrieval.text.unicode_scripts import has_token
 
 # Factor on the limit for scored rows, so that most ties with the last one are among them.
@@ -71,11 +71,16 @@ _BELOW = (
     " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} {order} LIMIT ?"
 )
 _TITLED = (
-    "SELECT c.chunk, c.chunk_id, d.lang, d.title_key IN (SELECT value FROM json_each(?1))"
+    "SELECT c.chunk, c.chunk_id, d.lang, CASE WHEN d.title_key IN (SELECT value FROM json_each(?1)) THEN 0"
+    " WHEN d.name_key IN (SELECT value FROM json_each(?1)) THEN 1 ELSE 2 END"
     " FROM documents d CROSS JOIN chunks c ON c.chunk_id = d.first_chunk"
     " WHERE d.title_key IN (SELECT value FROM json_each(?1))"
-    " OR d.name_key IN (SELECT value FROM json_each(?1)) LIMIT ?2"
+    " OR d.name_key IN (SELECT value FROM json_each(?1))"
+    " OR d.title_key BETWEEN ?2 || ' ' AND ?2 || '!' LIMIT ?3"
 )
+_LABELLED = 2
+# Of more documents with the same beginning of their titles none is meant more than the others.
+_MAX_LABELLED = 3
 # Order by id, not by row, where the limit cuts: another build of the mirror has other rows.
 _BY_ID = "(SELECT o.chunk_id FROM chunks o WHERE o.chunk = chunks_fts.rowid)"
 _IN_ORDER = f"ORDER BY {_BY_ID}"
@@ -105,6 +110,7 @@ class ExactLeg:
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
         self._title_keys = title_keys(text)
+        self._label = numbered_label(text)
         weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
         #: Weight of this leg in the fusion.
         self.weight = ALONE_WEIGHT if self.titled else weight
@@ -116,10 +122,13 @@ class ExactLeg:
 
     @cached_property
     def titled(self) -> list[str]:
-        """The first chunks of the documents whose title, or file name, is the query; by id."""
+        """The first chunks of the documents whose title, or file name, is the query, by id.
+
+        Also of those whose title begins with it, if it has a number and they are few.
+        """
         if not self._title_keys:
             return []
-        asked = (json.dumps(self._title_keys), _READ)
+        asked = (json.dumps(self._title_keys), self._label or None, _READ)
         found: list[Any] = self._view.connection.execute(_TITLED, asked).fetchall()
         if not found:
             return []
@@ -127,10 +136,13 @@ class ExactLeg:
         passes = self._view.passes
         main = self._view.collection.main_language(self._view.connection) if len(found) > 1 else ""
         best = sorted(
-            (not is_title, lang != main, chunk_id)
-            for (row, chunk_id, lang, is_title), passing in zip(found, passes[rows], strict=True)
+            (place, lang != main, chunk_id)
+            for (row, chunk_id, lang, place), passing in zip(found, passes[rows], strict=True)
             if passing
         )
+        labelled = [chunk_id for place, _, chunk_id in best if place == _LABELLED]
+        if len(labelled) > _MAX_LABELLED:
+            best = best[: -len(labelled)]
         return [chunk_id for _, _, chunk_id in best]
 
     @cached_property

@@ -26,6 +26,13 @@ def title_keys(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in keys if key))
 
 
+def numbered_label(query: str) -> str:
+    """Return the key of a query of words and a number, like `ADR 2`: a beginning of titles; '' of others."""
+    words = words_of(query.strip()) if len(query) <= MAX_CHARS else []
+    is_numbered = len(words) > 1 and any(word.isdecimal() for word in words)
+    return " ".join(words) if is_numbered else ""
+
+
 def indexed_headings(breadcrumb: str, path: str) -> str:
     """Return the text that is indexed as a chunk's headings: its breadcrumb, and the path below it.
 

@@ -96,6 +96,17 @@ def test_query_that_is_a_title_or_a_file_name_has_that_document_first(workspace,
     assert found_paths(workspace, "les sauvegardes") == []
 
 
+def test_query_with_a_number_has_the_titles_that_begin_with_it_first(workspace):
+    for number in (2, 3, 20):
+        write(workspace, f"adr/{number}.md", "We decided it in 2 steps.", title=f"ADR {number}: a decision")
+    for number in range(5):
+        write(workspace, f"sprint/{number}.md", "What we did.", title=f"Sprint 14, day {number}")
+    sync(workspace)
+    assert found_paths(workspace, "adr 2") == ["adr/2.md"]
+    assert found_paths(workspace, "ADR 20") == ["adr/20.md"]
+    assert found_paths(workspace, "sprint 14 day") == found_paths(workspace, "adr") == []
+
+
 def test_filters_narrow_the_leg(filled):
     assert found_paths(filled, "rate_limit", lang=("de",)) == ["reference.md"]
     assert found_paths(filled, "rate_limit", path_glob=("*.py",)) == ["code.py"]

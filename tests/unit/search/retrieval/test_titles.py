@@ -1,6 +1,12 @@
 """Titles and file names are recognised as people type them."""
 
-from search.retrieval.query.titles import breadcrumb_of, indexed_headings, title_key, title_keys
+from search.retrieval.query.titles import (
+    breadcrumb_of,
+    indexed_headings,
+    numbered_label,
+    title_key,
+    title_keys,
+)
 
 
 def test_query_equals_a_title_whatever_its_case_accents_and_punctuation():
@@ -18,6 +24,12 @@ def test_query_may_be_a_file_name_with_its_extension_or_without():
     assert title_keys("travel costs") == ("travel costs",)
     assert title_keys("What is v1.2 for? etc.") == ("what is v1 2 for etc",)
     assert title_keys("?") == title_keys("x" * 301) == ()
+
+
+def test_words_with_a_number_may_be_the_beginning_of_a_title():
+    labels = [numbered_label(query) for query in ("ADR 2", "adr-0002", "sprint 14 retro", "INC: 482")]
+    assert labels == ["adr 2", "adr 0002", "sprint 14 retro", "inc 482"]
+    assert {numbered_label(query) for query in ("2024", "travel costs", "v2 api", "", "x 1" * 101)} == {""}
 
 
 def test_path_is_indexed_below_the_breadcrumb_once():
