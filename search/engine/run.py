@@ -32,8 +32,10 @@ from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName, LegResult, cand
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.fusion.reorder import SortKeys
+from search.retrieval.fusion.scores import vector_share_of
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.stopwords import count_content_words
 from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
@@ -43,6 +45,8 @@ from search.vectors.spaces import LiveSpace
 # Chunks from which the legs run concurrently: with 42,000 they share the interpreter for most of their time,
 # so that a search takes as long as with one after the other, and a tenth more processor time.
 _CONCURRENT_FROM = 200_000
+# A longer query is none of a few words.
+_SHORT_CHARS = 60
 _LEGS: Mapping[Mode, tuple[LegName, ...]] = {
     Mode.LEXICAL: ("lexical",),
     Mode.VECTOR: ("vector",),
@@ -186,7 +190,7 @@ class _Search:
             executor=self._executor if query.mode is Mode.HYBRID and _is_large(view) else None,
             fusion=query.fusion or self._settings.fusion,
             k_rrf=self._settings.rrf_k,
-            vector_share=self._settings.vector_share,
+            vector_share=self._vector_share,
         )
         ranked, copies = self._fold_copies(view, ranked)
         ranked = self._apply_floor(ranked, vector)
@@ -227,6 +231,14 @@ class _Search:
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
+
+    @property
+    def _vector_share(self) -> float:
+        """The share of the vectors in hybrid mode, smaller for a query of a few words."""
+        share, text = self._settings.vector_share, self._query.effective_channels.vector
+        if self._query.mode is not Mode.HYBRID or len(text) > _SHORT_CHARS:
+            return share
+        return vector_share_of(share, count_content_words(text))
 
     @property
     def _correction(self) -> str | None:

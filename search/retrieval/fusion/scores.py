@@ -132,9 +132,18 @@ def reciprocal_rank_fusion(
 
 #: Share of the vector leg; the lexical leg has the rest. The best of 0.6, 0.65, …, 0.85.
 VECTOR_SHARE: Final = 0.7
+# The part of that share that it has for a query of so few words, which tell a model little. Words without
+# meaning of their own don't count (docs/measurements/fusion.md).
+_SHORT_QUERY_PARTS: Final[Mapping[int, float]] = {1: 10 / 14, 2: 11 / 14, 3: 12 / 14}
 _SPREAD = 3.0
 # Equal scores differ from their mean by rounding errors, which are no deviation.
 _ROUNDING = 1e-12
+
+
+def vector_share_of(share: float, word_count: int) -> float:
+    """Return the share of the vector leg for a query of so many words, where long ones have `share`."""
+    return share * _SHORT_QUERY_PARTS.get(word_count, 1.0)
+
 
 #: Returns the vectors, (n, dim), of the candidates at these indexes, zeros for one without a vector.
 VectorsAt = Callable[[np.ndarray], np.ndarray]

@@ -4,7 +4,7 @@ import numpy as np
 
 from kebab.people.workspaces import store_settings
 from search.models import ChunkVector
-from search.retrieval.fusion.scores import bm25_magnitudes, convex_combination
+from search.retrieval.fusion.scores import VECTOR_SHARE, bm25_magnitudes, convex_combination, vector_share_of
 from search.retrieval.types import Fusion, Mode
 from tests.support.corpus import write, write_each
 from tests.support.search import ask, embed, paths, sync
@@ -32,7 +32,9 @@ def test_scores_are_the_mean_of_the_scaled_scores_smoothed_over_the_stored_vecto
         "vector": np.array([vector[id_] for id_ in ids]),
     }
     vectors = np.array([stored[id_] for id_ in ids], np.float32)
-    fused = convex_combination(scores, {}, dict.fromkeys(scores, 1.0), vectors_at=vectors.__getitem__)
+    share = vector_share_of(VECTOR_SHARE, len(QUERY.split()))
+    weights = dict.fromkeys(scores, 1.0)
+    fused = convex_combination(scores, {}, weights, vectors_at=vectors.__getitem__, vector_share=share)
     expected = dict(zip(ids, fused.tolist(), strict=True))
     places = list(lexical)
 

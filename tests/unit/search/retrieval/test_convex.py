@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.fusion.scores import convex_combination, smooth_scores
+from search.retrieval.fusion.scores import convex_combination, smooth_scores, vector_share_of
 
 WEIGHTS = {"lexical": 1.0, "vector": 1.0, "exact": 2.0}
 
@@ -54,6 +54,11 @@ def test_unknown_scores_count_as_the_mean():
     assert a > b > c
     a, b, c = fuse([1.0, 1.0, 1.0], [0.8, 0.2, None])
     assert a > c > b
+
+
+def test_vectors_have_a_smaller_share_of_short_queries():
+    shares = [vector_share_of(0.7, count) for count in (0, 1, 2, 3, 4, 20)]
+    assert shares == pytest.approx([0.7, 0.5, 0.55, 0.6, 0.7, 0.7])
 
 
 def test_words_decide_while_few_vectors_are_known():
