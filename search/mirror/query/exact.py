@@ -71,14 +71,15 @@ _BELOW = (
     " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} {order} LIMIT ?"
 )
 _TITLED = (
-    "SELECT c.chunk, c.chunk_id, d.lang, CASE WHEN d.title_key IN (SELECT value FROM json_each(?1)) THEN 0"
-    " WHEN d.name_key IN (SELECT value FROM json_each(?1)) THEN 1 ELSE 2 END"
+    "SELECT c.chunk, c.chunk_id, d.lang, d.title_key NOT IN (SELECT value FROM json_each(?1))"
     " FROM documents d CROSS JOIN chunks c ON c.chunk_id = d.first_chunk"
     " WHERE d.title_key IN (SELECT value FROM json_each(?1))"
-    " OR d.name_key IN (SELECT value FROM json_each(?1))"
-    " OR d.title_key BETWEEN ?2 || ' ' AND ?2 || '!' LIMIT ?3"
+    " OR d.name_key IN (SELECT value FROM json_each(?1)) LIMIT ?2"
 )
-_LABELLED = 2
+_LABELLED = (
+    "SELECT c.chunk, c.chunk_id, d.lang, 2 FROM documents d CROSS JOIN chunks c ON c.chunk_id = d.first_chunk"
+    " WHERE d.title_key BETWEEN ?1 || ' ' AND ?1 || '!' LIMIT ?2"
+)
 # Of more documents with the same beginning of their titles none is meant more than the others.
 _MAX_LABELLED = 3
 # Order by id, not by row, where the limit cuts: another build of the mirror has other rows.
@@ -128,22 +129,21 @@ class ExactLeg:
         """
         if not self._title_keys:
             return []
-        asked = (json.dumps(self._title_keys), self._label or None, _READ)
-        found: list[Any] = self._view.connection.execute(_TITLED, asked).fetchall()
+        found = self._read_passing(_TITLED, json.dumps(self._title_keys))
+        labelled = self._read_passing(_LABELLED, self._label) if self._label else []
+        if len(labelled) <= _MAX_LABELLED:
+            found += labelled
+        main = self._view.collection.main_language(self._view.connection) if len(found) > 1 else ""
+        best = sorted((place, lang != main, chunk_id) for _, chunk_id, lang, place in found)
+        return list(dict.fromkeys(chunk_id for _, _, chunk_id in best))
+
+    def _read_passing(self, statement: str, value: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement whose chunks pass the filters."""
+        found: list[tuple[Any, ...]] = self._view.connection.execute(statement, (value, _READ)).fetchall()
         if not found:
             return []
-        rows = np.array([row for row, *_ in found], np.int64)
-        passes = self._view.passes
-        main = self._view.collection.main_language(self._view.connection) if len(found) > 1 else ""
-        best = sorted(
-            (place, lang != main, chunk_id)
-            for (row, chunk_id, lang, place), passing in zip(found, passes[rows], strict=True)
-            if passing
-        )
-        labelled = [chunk_id for place, _, chunk_id in best if place == _LABELLED]
-        if len(labelled) > _MAX_LABELLED:
-            best = best[: -len(labelled)]
-        return [chunk_id for _, _, chunk_id in best]
+        passes = self._view.passes[np.array([row for row, *_ in found], np.int64)]
+        return [each for each, passing in zip(found, passes.tolist(), strict=True) if passing]
 
     @cached_property
     def _sought(self) -> dict[str, NameQuery]:

@@ -105,6 +105,7 @@ def test_query_with_a_number_has_the_titles_that_begin_with_it_first(workspace):
     assert found_paths(workspace, "adr 2") == ["adr/2.md"]
     assert found_paths(workspace, "ADR 20") == ["adr/20.md"]
     assert found_paths(workspace, "sprint 14 day") == found_paths(workspace, "adr") == []
+    assert found_paths(workspace, "sprint 14 day", path_glob=("*/0.md",)) == ["sprint/0.md"]
 
 
 def test_filters_narrow_the_leg(filled):
