@@ -35,7 +35,7 @@ from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.fusion.scores import vector_share_of
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.query.channels import QueryChannels
-from search.retrieval.query.stopwords import count_content_words
+from search.retrieval.text.unicode_scripts import count_words
 from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
@@ -238,7 +238,7 @@ class _Search:
         share, text = self._settings.vector_share, self._query.effective_channels.vector
         if self._query.mode is not Mode.HYBRID or len(text) > _SHORT_CHARS:
             return share
-        return vector_share_of(share, count_content_words(text))
+        return vector_share_of(share, count_words(text))
 
     @property
     def _correction(self) -> str | None:

@@ -132,8 +132,7 @@ def reciprocal_rank_fusion(
 
 #: Share of the vector leg; the lexical leg has the rest. The best of 0.6, 0.65, …, 0.85.
 VECTOR_SHARE: Final = 0.7
-# The part of that share that it has for a query of so few words, which tell a model little. Words without
-# meaning of their own don't count (docs/measurements/fusion.md).
+# The part of that share that it has for a query of so few words, which tell a model little: 0.5, 0.55, 0.6.
 _SHORT_QUERY_PARTS: Final[Mapping[int, float]] = {1: 10 / 14, 2: 11 / 14, 3: 12 / 14}
 _SPREAD = 3.0
 # Equal scores differ from their mean by rounding errors, which are no deviation.

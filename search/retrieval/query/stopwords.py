@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from search.retrieval.text.unicode_scripts import fold, is_unspaced, words_of
+from search.retrieval.text.unicode_scripts import fold, words_of
 
 
 def read_word_lists(file: Path) -> dict[str, str]:
@@ -70,12 +70,6 @@ def is_stop_word(term: str, language: str | None) -> bool:
         return True
     words = words_of(term)
     return bool(words) and STOP_WORDS.get(language or "en", frozenset()).issuperset(words)
-
-
-def count_content_words(text: str) -> int:
-    """Return the number of words of `text` without stop words; in unspaced scripts two characters are one."""
-    terms = content_terms(words_of(text))
-    return sum(max(1, len(term) // 2) if is_unspaced(term[0]) else 1 for term in terms)
 
 
 def content_terms(terms: Sequence[str], language: str | None = None) -> tuple[str, ...]:

@@ -146,6 +146,11 @@ def words_of(text: str) -> list[str]:
     return [fold(run) for run in RUN.findall(text)]
 
 
+def count_words(text: str) -> int:
+    """Return the number of words of `text`; in unspaced scripts two characters are one."""
+    return sum(max(1, len(run) // 2) if is_unspaced(run[0]) else 1 for run in RUN.findall(text))
+
+
 def split_graphemes(run: str) -> list[str]:
     """Return the characters of a run of an unspaced script, each with its marks."""
     return list(run) if _COMPOSED.search(run) is None else _GRAPHEME.findall(run)

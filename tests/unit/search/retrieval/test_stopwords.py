@@ -1,7 +1,6 @@
 from search.retrieval.query.stopwords import (
     STOP_WORDS,
     content_terms,
-    count_content_words,
     is_stop_word,
     language_of,
 )
@@ -23,11 +22,6 @@ def test_stop_words_of_the_language_are_dropped(subtests):
         with subtests.test(query=query):
             assert content_terms(query.split()) == tuple(query.split())
     assert content_terms(["The,", "(server)"]) == ("(server)",)
-
-
-def test_words_with_a_meaning_of_their_own_are_counted():
-    texts = ("sleep", "the price of sleep?", "部署", "数据库备份", "", "?")
-    assert [count_content_words(text) for text in texts] == [1, 2, 1, 2, 0, 0]
 
 
 def test_function_words_betray_the_language(subtests):
