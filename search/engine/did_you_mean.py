@@ -5,21 +5,26 @@ A query without results gets a suggestion. Before a search, words that no chunk 
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import apsw
 
 from search.embedders.minilm.tokenizer import is_common_word
+from search.engine.corpus import Corpus
 from search.mirror.query.filters import collection_clause
+from search.mirror.query.lexical import TEXT_WEIGHT
 from search.mirror.query.spelling import Spelling, join_words, spellings, split_word
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
+from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.edit_distance import safe_errors
 from search.retrieval.query.exact import is_name_shaped
 from search.retrieval.query.parser import MIN_PREFIX_CHARS, parse_query
 from search.retrieval.query.stopwords import content_terms, language_of
 from search.retrieval.text.unicode_scripts import RUN, fold, is_unspaced, words_of
+from search.retrieval.types import SearchQuery
+from search.settings.search_settings import SearchSettings
 
 #: Returns breadcrumb and text of the visible ones of the chunks, by id.
 ReadPassages = Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]
@@ -73,6 +78,34 @@ def suggest_query(
     visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
     suggestion = _apply_spellings(typed or text, words, visible)
     return None if fold(suggestion) == fold(typed or text) else suggestion
+
+
+def correct_words(
+    corpus: Corpus, view: MirrorView, query: SearchQuery
+) -> tuple[SearchQuery, CorrectedQuery | None]:
+    """Return the query as its words are searched, and how unknown ones were corrected; None: left as typed.
+
+    A last word that is still being typed is one that others may begin with.
+    """
+    if not query.typos or query.channels is not None:
+        return query, None
+    text = query.effective_channels.lexical
+    typed = None if query.bare_text is None else query.text
+    corrected = correct_query(
+        view,
+        text,
+        corpus.read_passages,
+        weights=(SearchSettings.of(corpus.workspace).breadcrumb_weight, TEXT_WEIGHT),
+        typed=typed,
+        known_words=corpus.scope.rules.known_words,
+    )
+    if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
+        return query, None
+    searched = replace(query, prefix=query.prefix or corrected.is_unfinished)
+    if corrected.text == text:
+        return searched, corrected
+    text = corrected.text
+    return replace(searched, channels=QueryChannels(vector=text, lexical=text, rerank=text)), corrected
 
 
 def correct_query(

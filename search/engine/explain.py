@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from search.mirror.query.lexical import Match
+from search.mirror.query.match import Match
 from search.retrieval.fusion.legs import TIERS, LegResult, unpack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
 from search.retrieval.fusion.ranking import Ranking

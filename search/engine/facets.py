@@ -12,7 +12,7 @@ from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.scope import SearchScope, resolve_scope
 from search.engine.corpus import Corpus, PostgresCorpus
-from search.engine.run import correct_words
+from search.engine.did_you_mean import correct_words
 from search.engine.search import apply_operators
 from search.mirror.errors import MirrorError
 from search.mirror.query.attributes import METADATA, METADATA_PREFIX

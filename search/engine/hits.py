@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from search.engine.corpus import Corpus
 from search.engine.readback import VisibleChunk
-from search.mirror.query.lexical import Match
+from search.mirror.query.match import Match
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import Citation, citation_of
 from search.retrieval.fusion.ranking import RankedEntry

@@ -13,7 +13,7 @@ from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
 from search.embedders.minilm.weights import MODEL
 from search.engine.corpus import Corpus
-from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
+from search.engine.did_you_mean import CorrectedQuery, correct_words, suggest_query
 from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder, HitPage
 from search.engine.why_not import SearchOutcome
@@ -21,8 +21,9 @@ from search.metrics import DEGRADED, stage
 from search.mirror.errors import MirrorError
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
-from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
+from search.mirror.query.lexical import LexicalLeg, LexicalResult
 from search.mirror.query.listing import ListingLeg
+from search.mirror.query.match import Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.errors import InvalidQuery
@@ -34,7 +35,6 @@ from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidate
 from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.fusion.scores import vector_share_of
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.query.channels import QueryChannels
 from search.retrieval.text.unicode_scripts import count_words
 from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
@@ -106,34 +106,6 @@ def run_search(
     except MirrorError:
         DEGRADED.add("lexical", "out_of_time")
         return search.run(None)
-
-
-def correct_words(
-    corpus: Corpus, view: MirrorView, query: SearchQuery
-) -> tuple[SearchQuery, CorrectedQuery | None]:
-    """Return the query as its words are searched, and how unknown ones were corrected; None: left as typed.
-
-    A last word that is still being typed is one that others may begin with.
-    """
-    if not query.typos or query.channels is not None:
-        return query, None
-    text = query.effective_channels.lexical
-    typed = None if query.bare_text is None else query.text
-    corrected = correct_query(
-        view,
-        text,
-        corpus.read_passages,
-        weights=(SearchSettings.of(corpus.workspace).breadcrumb_weight, lexical.TEXT_WEIGHT),
-        typed=typed,
-        known_words=corpus.scope.rules.known_words,
-    )
-    if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
-        return query, None
-    searched = replace(query, prefix=query.prefix or corrected.is_unfinished)
-    if corrected.text == text:
-        return searched, corrected
-    text = corrected.text
-    return replace(searched, channels=QueryChannels(vector=text, lexical=text, rerank=text)), corrected
 
 
 class _Search:

@@ -8,7 +8,8 @@ from enum import IntEnum
 
 from search.access.scope import SearchScope, conditions
 from search.engine.readback import read_conditioned_passages
-from search.mirror.query.lexical import Match, chunks_that_match
+from search.mirror.query.lexical import chunks_that_match
+from search.mirror.query.match import Match
 from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.fusion.legs import pack_ids

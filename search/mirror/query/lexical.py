@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,16 +21,14 @@ from search.mirror.postings import (
     take_best,
 )
 from search.mirror.query.filters import filter_clause, source_clause
+from search.mirror.query.match import Match, compile_match
 from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.scores import lexical_scores, rarity
-from search.retrieval.query.match_units import Frequencies, MatchUnit, compile_all, compile_any
-from search.retrieval.query.parser import check_prefixes, check_size, parse_query, raw_units
-from search.retrieval.query.plain_match import Complete, build_plain_match
-from search.retrieval.query.rules import NO_RULES, SearchRules
+from search.retrieval.query.match_units import MatchUnit
 from search.retrieval.text.unicode_scripts import is_unspaced
 from search.retrieval.types import LexicalTotal
 
@@ -54,32 +52,6 @@ _MATCHING_CHUNKS = (
     " CROSS JOIN chunks c ON c.chunk_id = v.value CROSS JOIN chunks_fts"
     " WHERE chunks_fts MATCH ? AND chunks_fts.rowid = c.chunk {clause}"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """A query as match expressions, and as the units that they consist of."""
-
-    #: Every term, or the raw expression.
-    every: str
-    #: Any of the content terms; '' where relaxing adds nothing.
-    some: str
-    is_raw: bool
-    every_units: tuple[MatchUnit, ...] = ()
-    some_units: tuple[MatchUnit, ...] = ()
-    #: Units that snippets mark.
-    marked_units: tuple[MatchUnit, ...] = ()
-    #: The weights of units whose terms are repeated, above 1.
-    repeated: Mapping[MatchUnit, float] = field(default_factory=dict)
-    #: In which the terms are stemmed, besides English.
-    language: str | None = None
-    #: The last word of an unfinished query with the words that begin with it.
-    completed: MatchUnit | None = None
-
-    @property
-    def widest(self) -> str:
-        """Return the expression that every hit matches."""
-        return self.every if self.is_raw else compile_any(self.marked_units) or self.every
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,39 +349,3 @@ def _fetch_rows_and_scores(
 ) -> list[tuple[int, float]]:
     rows: list[Any] = connection.execute(sql, values).fetchall()
     return rows
-
-
-def compile_match(
-    text: str,
-    frequencies: Frequencies,
-    analysis: Analysis = STEMMED,
-    *,
-    complete: Complete | None = None,
-    rules: SearchRules = NO_RULES,
-) -> Match | None:
-    """Compile `text` to match expressions; None when it has no terms. Raises InvalidQuery.
-
-    With `complete` the last word, unless a blank follows it, also matches words that begin with it.
-    """
-    parsed = parse_query(text)
-    if parsed.raw is not None:
-        check_size(parsed.raw)
-        check_prefixes(parsed.raw)
-        return Match(every=parsed.raw, some="", is_raw=True, marked_units=raw_units(parsed.raw, analysis))
-    plain = build_plain_match(parsed.terms, analysis, frequencies, rules)
-    if plain is None:
-        return None
-    if complete is not None and not text[-1:].isspace():
-        plain = plain.with_prefix(parsed.terms[-1], analysis, complete)
-    every, some = compile_all(plain.every), compile_any(plain.some)
-    return Match(
-        every=every,
-        some=some if some != every else "",
-        is_raw=False,
-        every_units=plain.every,
-        some_units=plain.some,
-        marked_units=plain.marked_units,
-        repeated=plain.repeated,
-        language=plain.language,
-        completed=plain.completed,
-    )
