@@ -276,6 +276,12 @@ def test_facets_count_the_documents_of_each_value(search):
     assert search(q="alpha").json()["facets"] is None
 
 
+def test_facets_count_what_the_corrected_query_finds(search):
+    found = search(q="alhpa lang:de", operators=True, facets="lang").json()
+    assert found["corrected_query"] == "alpha lang:de"
+    assert (found["facets"]["total"], len(found["hits"])) == (1, 1)
+
+
 def test_integer_beyond_64_bits_is_given_in_full(search):
     found = search(q="code", include="metadata", facets="metadata.n")
     assert found.status_code == 200
