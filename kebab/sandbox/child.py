@@ -15,12 +15,13 @@ from typing import BinaryIO
 
 from kebab.runtime.lifeline import die_with_parent
 from kebab.sandbox.errors import SandboxUnavailable
-from kebab.sandbox.frames import GOING_ON, Header, frame_start, read_frame
+from kebab.sandbox.frames import GOING_ON, Header, encode_reply, read_frame
 from kebab.sandbox.progress import report_progress_to
 
 OPEN_FILES = 64
 
-#: returns the frames that answer a request; MemoryError ends the process, other errors only the request
+#: returns the frames that answer a request, each as its header, with its body under BODY; MemoryError ends
+#: the process, other errors only the request
 Handler = Callable[[Header, bytes], Iterable[Header]]
 
 
@@ -67,8 +68,8 @@ def _private_stdout() -> BinaryIO:
     return replies
 
 
-def _send(pipe: BinaryIO, header: Header) -> None:
-    pipe.write(frame_start(header))
+def _send(pipe: BinaryIO, reply: Header) -> None:
+    pipe.writelines(encode_reply(reply))
     pipe.flush()
 
 

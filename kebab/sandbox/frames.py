@@ -14,6 +14,9 @@ MAX_BODY_BYTES: Final = 1024**3
 
 Header = dict[str, Any]
 
+#: key of a reply's header under which either side of the pipe finds the bytes of its body
+BODY: Final = "body"
+
 #: message that the child sends between the steps of a slow request
 GOING_ON: Final[Header] = {"going_on": True}
 
@@ -26,6 +29,13 @@ def frame_start(header: Header, body_bytes: int = 0) -> bytes:
     """Return prefix and header of a frame; the body follows."""
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     return PREFIX.pack(len(encoded), body_bytes) + encoded
+
+
+def encode_reply(reply: Header) -> Iterator[bytes]:
+    """Yield the pieces of the frame of a reply, whose body, if any, is in its header under BODY."""
+    body = reply.get(BODY, b"")
+    yield frame_start({name: value for name, value in reply.items() if name != BODY}, len(body))
+    yield body
 
 
 def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
@@ -45,20 +55,23 @@ def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
     return json.loads(encoded), body
 
 
-def take_headers(received: bytearray) -> Iterator[Header]:
-    """Yield the headers of frames without a body that are complete in the buffer, and remove them from it.
+def take_frames(received: bytearray) -> Iterator[Header]:
+    """Yield the headers of frames that are complete in the buffer, and remove them from it.
+
+    The body of a frame, unless it is empty, is in its header under BODY.
 
     Raises:
         FrameError: a length is over its limit, or a header is not a JSON object.
     """
     while len(received) >= PREFIX.size:
-        header_bytes, _ = _parse_lengths(received[: PREFIX.size])
-        end = PREFIX.size + header_bytes
+        header_bytes, body_bytes = _parse_lengths(received[: PREFIX.size])
+        start = PREFIX.size + header_bytes
+        end = start + body_bytes
         if len(received) < end:
             return
-        encoded = bytes(received[PREFIX.size : end])
+        encoded, body = bytes(received[PREFIX.size : start]), bytes(received[start:end])
         del received[:end]
-        yield _parse_header(encoded)
+        yield _parse_header(encoded) | ({BODY: body} if body else {})
 
 
 def _parse_header(encoded: bytes) -> Header:

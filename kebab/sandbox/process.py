@@ -4,6 +4,7 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,15 +12,21 @@ from typing import IO, cast
 
 from kebab.sandbox.deadline import Deadline
 from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.frames import GOING_ON, FrameError, Header, frame_start, take_headers
+from kebab.sandbox.frames import GOING_ON, FrameError, Header, frame_start, take_frames
 from kebab.sandbox.program import Program
 
 START_SECONDS = 30.0
 PIPE_PIECE_BYTES = 1024**2
+#: longest time between two calls of `on_wait`
+WAIT_PERIOD_S = 0.25
 #: last bytes of standard error that are passed on; the rest is dropped
 STDERR_BYTES = 4_096
 #: exit statuses that the request may not have caused: signals sent by others
 OUTSIDE_SIGNALS = (-signal.SIGKILL, -signal.SIGTERM)
+
+
+def _do_nothing() -> None:
+    """Do nothing: the default `on_wait`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +39,15 @@ class Request:
     start_deadline: Callable[[], Deadline]
     #: called with the process's standard error after an attempt, if any; it may quote the content
     log_stderr: Callable[[str], None] = lambda text: None
+    #: called about four times a second during the exchange; an exception from it ends the exchange, but the
+    #: child only when its owner closes it
+    on_wait: Callable[[], None] = _do_nothing
 
 
 def run_once(
     program: Program, request: Request, *, pass_fds: Sequence[int] = ()
 ) -> Generator[Header, None, None]:
-    """Yield the frames that a process of its own answers; the deadline includes its start.
+    """Yield the frames that a process of its own answers; deadline and `on_wait` apply to its start, too.
 
     Close the generator: this ends the process. The child inherits `pass_fds` under the same numbers.
 
@@ -46,7 +56,8 @@ def run_once(
         SandboxUnavailable: the child does not start.
     """
     deadline = request.start_deadline()
-    with closing(SandboxProcess(program, deadline, pass_fds=pass_fds)) as process:
+    child = SandboxProcess(program, deadline, pass_fds=pass_fds, on_wait=request.on_wait)
+    with closing(child) as process:
         yield from process.exchange(request, deadline)
 
 
@@ -61,7 +72,12 @@ class SandboxProcess:
     """
 
     def __init__(
-        self, program: Program, start_deadline: Deadline | None = None, *, pass_fds: Sequence[int] = ()
+        self,
+        program: Program,
+        start_deadline: Deadline | None = None,
+        *,
+        pass_fds: Sequence[int] = (),
+        on_wait: Callable[[], None] = _do_nothing,
     ) -> None:
         try:
             self._process = subprocess.Popen(
@@ -87,7 +103,7 @@ class SandboxProcess:
             os.set_blocking(pipe.fileno(), False)
         self._selector.register(self._stdout, selectors.EVENT_READ, "stdout")
         self._selector.register(self._stderr, selectors.EVENT_READ, "stderr")
-        self._await_start(program.module, start_deadline or Deadline(START_SECONDS))
+        self._await_start(program.module, start_deadline or Deadline(START_SECONDS), on_wait)
 
     @property
     def is_alive(self) -> bool:
@@ -110,7 +126,7 @@ class SandboxProcess:
         outgoing = [memoryview(frame_start(request.header, len(content))), memoryview(content)]
         self._selector.register(self._stdin, selectors.EVENT_WRITE, "stdin")
         try:
-            for reply in self._transfer(outgoing, deadline):
+            for reply in self._transfer(outgoing, deadline, request.on_wait):
                 if "died" in reply:
                     raise ChildDied(str(reply["died"]), str(reply.get("detail", "")))
                 if "unavailable" in reply:
@@ -135,19 +151,29 @@ class SandboxProcess:
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()
 
-    def _await_start(self, module: str, deadline: Deadline) -> None:
+    def _await_start(self, module: str, deadline: Deadline, on_wait: Callable[[], None]) -> None:
         try:
-            next(self._transfer([], deadline))
+            next(self._transfer([], deadline, on_wait))
         except ChildDied as death:
             message = f"the process of {module} did not start: {death.reason}; {self._take_stderr()}"
             self.close()
             raise SandboxUnavailable(message) from None
+        except BaseException:
+            self.close()
+            raise
 
-    def _transfer(self, outgoing: list[memoryview], deadline: Deadline) -> Iterator[Header]:
+    def _transfer(
+        self, outgoing: list[memoryview], deadline: Deadline, on_wait: Callable[[], None]
+    ) -> Iterator[Header]:
         """Write and read as the pipes allow, so that neither side blocks on a full one."""
         received = bytearray()
+        waited_at = time.monotonic()
         while True:
-            ready = self._selector.select(deadline.seconds_left)
+            ready = self._selector.select(min(deadline.seconds_left, WAIT_PERIOD_S))
+            # Also while frames keep coming, which may be no progress for the caller.
+            if time.monotonic() - waited_at >= WAIT_PERIOD_S:
+                on_wait()
+                waited_at = time.monotonic()
             if deadline.seconds_left <= 0:
                 raise self._overdue(deadline)
             # standard output last, so that the rest is done when the caller gets a frame
@@ -157,7 +183,7 @@ class SandboxProcess:
                 elif key.data == "stderr":
                     self._read_stderr()
                 else:
-                    for reply in self._read_stdout(received, deadline):
+                    for reply in self._read_stdout(received, deadline, on_wait):
                         if reply == GOING_ON:
                             deadline.extend()
                         else:
@@ -177,13 +203,15 @@ class SandboxProcess:
         if not outgoing:
             self._selector.unregister(self._stdin)
 
-    def _read_stdout(self, received: bytearray, deadline: Deadline) -> Iterator[Header]:
+    def _read_stdout(
+        self, received: bytearray, deadline: Deadline, on_wait: Callable[[], None]
+    ) -> Iterator[Header]:
         piece = os.read(self._stdout.fileno(), PIPE_PIECE_BYTES)
         if not piece:
-            raise self._death(deadline)
+            raise self._death(deadline, on_wait)
         received += piece
         try:
-            yield from take_headers(received)
+            yield from take_frames(received)
         except FrameError as error:
             self.stop()
             raise ChildDied(f"it wrote what is not an answer: {error}") from error
@@ -199,16 +227,23 @@ class SandboxProcess:
         self._stderr_tail.clear()
         return text
 
-    def _death(self, deadline: Deadline) -> ChildDied:
+    def _death(self, deadline: Deadline, on_wait: Callable[[], None]) -> ChildDied:
         """Return the end of a child that has closed its standard output; it may live on."""
-        try:
-            code = self._process.wait(max(0.0, deadline.seconds_left))
-        except subprocess.TimeoutExpired:
-            return self._overdue(deadline)
-        if code >= 0:
-            return ChildDied(f"it ended with status {code}")
-        return ChildDied(f"it crashed ({signal.Signals(-code).name})")
+        while (left_s := deadline.seconds_left) > 0:
+            try:
+                code = self._process.wait(min(left_s, WAIT_PERIOD_S))
+            except subprocess.TimeoutExpired:
+                on_wait()
+            else:
+                return _exit_reason(code)
+        return self._overdue(deadline)
 
     def _overdue(self, deadline: Deadline) -> ChildDied:
         self.stop()
         return ChildDied(f"it took over {round(deadline.seconds, 2):g} s")
+
+
+def _exit_reason(code: int) -> ChildDied:
+    if code >= 0:
+        return ChildDied(f"it ended with status {code}")
+    return ChildDied(f"it crashed ({signal.Signals(-code).name})")

@@ -9,9 +9,10 @@ import pytest
 
 from kebab.sandbox.deadline import Deadline
 from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.process import run_once
+from kebab.sandbox.process import SandboxProcess, run_once
 from kebab.sandbox.worker import SandboxWorker
-from tests.unit.kebab.sandbox.programs import ask, program, request
+from tests.support.processes import is_running
+from tests.unit.kebab.sandbox.programs import PATIENCE_S, ask, program, request
 
 MEGABYTE = 1024**2
 
@@ -117,6 +118,27 @@ def test_steps_extend_the_deadline_up_to_a_limit(worker):
     deadline = Deadline(5.0, seconds_per_step=1_000.0, most_seconds=7.0)
     deadline.extend()
     assert deadline.seconds == 7.0
+
+
+class Cancelled(Exception):
+    """The caller does not want to wait any longer."""
+
+
+def cancel():
+    raise Cancelled
+
+
+@pytest.mark.parametrize("do", ["hang", "spin", "hang_without_pipe", "advance_for_ever"])
+def test_exchange_is_ended_by_its_caller_whatever_the_child_does(do):
+    asked = replace(request(do), on_wait=cancel)
+    with pytest.raises(Cancelled):
+        reply_once(program(), asked)
+
+
+def test_exchange_that_was_ended_leaves_no_child():
+    with closing(SandboxProcess(program())) as child, pytest.raises(Cancelled):
+        next(child.exchange(replace(request("hang"), on_wait=cancel), Deadline(PATIENCE_S)))
+    assert not is_running(child.pid)
 
 
 def test_bytes_that_are_no_frame_end_the_process(worker):
