@@ -9,9 +9,9 @@ from pathlib import Path
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.git.source import open_repository
-from ingest.connectors.records.cursor import StoredCursor, reader_names
 from ingest.connectors.records.kinds import RECORD_KINDS, open_reader
 from ingest.connectors.records.source import RecordSource
+from ingest.connectors.records.stored_cursor import StoredCursor, reader_names
 from ingest.connectors.types import Connector
 from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.source import open_site

@@ -14,7 +14,6 @@ from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.source import list_references
 from ingest.connectors.records.kinds import RECORD_KINDS, open_reader
-from ingest.connectors.records.protocol import DocumentRecord
 from ingest.connectors.web.source import open_start_page
 from ingest.errors import ConnectionFailed
 from ingest.services.source_definition import check_config, may_read_folder, refuse_upload_source
@@ -98,11 +97,10 @@ def _probe_site(source: Source, while_waiting: Callable[[], None]) -> str:
 
 def _probe_records(source: Source, while_waiting: Callable[[], None]) -> str:
     with closing(open_reader(source, while_waiting)) as reader:
-        documents = (record for record in reader.records("") if isinstance(record, DocumentRecord))
-        first = next(documents, None)
+        first = reader.probe()
     if first is None:
         return _("Connected. There are no documents yet.")
-    return _("Connected. The first document is %(path)s.") % {"path": first.path}
+    return _("Connected. The first document is %(path)s.") % {"path": first}
 
 
 _PROBES: Mapping[str, Callable[[Source, Callable[[], None]], str]] = {

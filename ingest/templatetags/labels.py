@@ -8,8 +8,8 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from ingest.connectors.records.declaration import Words
 from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.connectors.records.settings import Words
 from ingest.jobs.queue.schedule import is_paused
 from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState, Trust

@@ -25,6 +25,10 @@ def _do_nothing() -> None:
     """Do nothing: the default `on_wait`."""
 
 
+def ignore_size(size_bytes: int) -> None:
+    """Do nothing: the default `on_bytes`."""
+
+
 class Deadline:
     """The deadline of the calling thread's request."""
 
@@ -61,8 +65,15 @@ class Deadline:
 class DeadlineBackend(httpcore2.NetworkBackend):
     """A network backend for permitted addresses; the deadline limits each read and write."""
 
-    def __init__(self, deadline: Deadline, private_hosts: Collection[str]) -> None:
+    def __init__(
+        self,
+        deadline: Deadline,
+        private_hosts: Collection[str],
+        on_bytes: Callable[[int], None] = ignore_size,
+    ) -> None:
+        """Take what is called with the number of bytes that each read receives, and may raise."""
         self._backend = httpcore2.SyncBackend()
+        self._on_bytes = on_bytes
         self._deadline = deadline
         self._private_hosts = private_hosts
 
@@ -85,14 +96,17 @@ class DeadlineBackend(httpcore2.NetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
             else:
-                return _DeadlineStream(stream, self._deadline)
+                return _DeadlineStream(stream, self._deadline, self._on_bytes)
         raise failure
 
 
 class _DeadlineStream(httpcore2.NetworkStream):
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
+    def __init__(
+        self, stream: httpcore2.NetworkStream, deadline: Deadline, on_bytes: Callable[[int], None]
+    ) -> None:
         self._stream = stream
         self._deadline = deadline
+        self._on_bytes = on_bytes
         self._waited_at = time.monotonic()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -102,11 +116,14 @@ class _DeadlineStream(httpcore2.NetworkStream):
             if time.monotonic() - self._waited_at > _WAIT_PERIOD_S:
                 self._run_on_wait()
             try:
-                return self._stream.read(max_bytes, min(left_s, _WAIT_PERIOD_S))
+                received = self._stream.read(max_bytes, min(left_s, _WAIT_PERIOD_S))
             except httpcore2.ReadTimeout:
                 if left_s <= _WAIT_PERIOD_S:
                     raise
                 self._run_on_wait()
+            else:
+                self._on_bytes(len(received))
+                return received
 
     def _run_on_wait(self) -> None:
         self._waited_at = time.monotonic()
@@ -124,7 +141,8 @@ class _DeadlineStream(httpcore2.NetworkStream):
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         left_s = self._deadline.remaining_s(timeout)
-        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, left_s), self._deadline)
+        encrypted = self._stream.start_tls(ssl_context, server_hostname, left_s)
+        return _DeadlineStream(encrypted, self._deadline, self._on_bytes)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import httpcore2
 
-from kebab.http_client.deadline import Deadline, DeadlineBackend
+from kebab.http_client.deadline import Deadline, DeadlineBackend, ignore_size
 from kebab.http_client.decompress import Inflater
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge, map_errors
 
@@ -65,18 +65,24 @@ class Fetcher:
     """A client with a connection pool; threads may share it.
 
     Redirects are not followed, proxies of the environment are not used. `private_hosts` are the names whose
-    addresses may be private; every new connection is checked.
+    addresses may be private; every new connection is checked. `on_bytes` is called with the number of bytes
+    of each read, and may raise to end the request.
     """
 
     def __init__(
-        self, *, headers: Mapping[str, str], private_hosts: Collection[str], connections: int = 2
+        self,
+        *,
+        headers: Mapping[str, str],
+        private_hosts: Collection[str],
+        connections: int = 2,
+        on_bytes: Callable[[int], None] = ignore_size,
     ) -> None:
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._deadline = Deadline()
         self._pool = httpcore2.ConnectionPool(
             max_connections=connections,
             keepalive_expiry=_KEEPALIVE_S,
-            network_backend=DeadlineBackend(self._deadline, private_hosts),
+            network_backend=DeadlineBackend(self._deadline, private_hosts, on_bytes),
         )
 
     @contextmanager

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from ingest.connectors.git.address import MAX_URL_CHARS
 from ingest.connectors.git.credentials import MAX_KEY_CHARS, MAX_SECRET_CHARS, MAX_USERNAME_CHARS
+from ingest.connectors.records.declaration import MAX_TEXT_CHARS, ConnectorField, ConnectorKind
 from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.connectors.records.settings import MAX_TEXT_CHARS, ConnectorField, ConnectorKind
 from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS
 from ingest.connectors.web.config import DEFAULT_MAX_DEPTH, DEFAULT_MAX_PAGES, MAX_MAX_PAGES, WebConfig
 from kebab.http.api.fields import ShortListField

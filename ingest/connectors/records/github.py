@@ -19,7 +19,7 @@ from ingest.connectors.records.issues import (
     list_issues,
     parse_forge,
 )
-from ingest.connectors.records.json_server import PAGE_ITEMS, JsonServer, has_next_page
+from ingest.connectors.records.json_server import JsonServer, has_next_page
 from ingest.connectors.records.protocol import Record
 from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
@@ -40,12 +40,14 @@ class GithubReader:
         token = settings.credentials.get("token")
         headers = {**_HEADERS, **({"Authorization": f"Bearer {token}"} if token else {})}
         self._server = JsonServer(repository.api, settings, lambda: headers)
+        self._budget = settings.budget
+        self._relist_after_s = settings.limits.relist_after_s
         self._path = f"/repos/{quote(repository.path)}/issues"
         self._reads_pulls = bool(settings.config.get("pull_requests"))
 
     def records(self, cursor: str) -> Iterator[Record]:
         """Yield the issues that have changed, once a day all. Raises ListingFailed, SourceAway."""
-        start = ChangeCursor.parse(cursor)
+        start = ChangeCursor.parse(cursor, self._relist_after_s)
         last = yield from list_issues(self._list_page, start)
         yield from start.end(last)
 
@@ -66,10 +68,14 @@ class GithubReader:
         self._server.close()
 
     def _list_page(self, since: str, page: int) -> tuple[Sequence[Issue], bool]:
-        query = {"state": "all", "sort": "updated", "direction": "asc", "per_page": PAGE_ITEMS, "page": page}
+        by_change = {"state": "all", "sort": "updated", "direction": "asc"}
+        query = {**by_change, "per_page": self._server.page_items, "page": page}
         found, answer = self._server.get(self._path, query | ({"since": since} if since else {}), form=list)
         with self._server.expected_form():
-            return [self._issue(each) for each in found], has_next_page(answer)
+            issues = [self._issue(each) for each in found]
+        # Pull requests, too, which need not be wanted.
+        self._budget.earn(sum(not issue.is_wanted for issue in issues))
+        return issues, has_next_page(answer)
 
     def _issue(self, found: Mapping[str, Any]) -> Issue:
         is_pull = "pull_request" in found

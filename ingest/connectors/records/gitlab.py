@@ -19,7 +19,7 @@ from ingest.connectors.records.issues import (
     list_issues,
     parse_forge,
 )
-from ingest.connectors.records.json_server import PAGE_ITEMS, JsonServer, has_next_page
+from ingest.connectors.records.json_server import JsonServer, has_next_page
 from ingest.connectors.records.protocol import DocumentRecord, Record, WarningRecord
 from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
@@ -44,6 +44,7 @@ class GitlabReader:
         token = settings.credentials.get("token")
         headers = {"PRIVATE-TOKEN": token} if token else {}
         self._server = JsonServer(project.api, settings, lambda: headers)
+        self._relist_after_s = settings.limits.relist_after_s
         self._path = f"/projects/{quote(project.path, safe='')}"
 
     def records(self, cursor: str) -> Iterator[Record]:
@@ -51,7 +52,7 @@ class GitlabReader:
 
         Raises ListingFailed, SourceAway.
         """
-        start = ChangeCursor.parse(cursor)
+        start = ChangeCursor.parse(cursor, self._relist_after_s)
         project, _ = self._server.get(self._path, {})
         last, is_whole = start.since, True
         if _is_enabled(project, "issues"):
@@ -79,7 +80,7 @@ class GitlabReader:
 
     def _list_page(self, since: str, page: int) -> tuple[Sequence[Issue], bool]:
         by_change = {"order_by": "updated_at", "sort": "asc", "scope": "all"}
-        query = {**by_change, "per_page": PAGE_ITEMS, "page": page}
+        query = {**by_change, "per_page": self._server.page_items, "page": page}
         found, answer = self._server.get(
             f"{self._path}/issues", query | ({"updated_after": since} if since else {}), form=list
         )
@@ -98,9 +99,10 @@ class GitlabReader:
         if answer.status in _REFUSALS:
             yield WarningRecord(message=f"The wiki may not be read ({answer.status}).")
             return False
-        with self._server.expected_form():
-            records = [_wiki_page(project["web_url"], page) for page in pages]
-        yield from records
+        for page in pages:
+            with self._server.expected_form():
+                record = _wiki_page(project["web_url"], page)
+            yield record
         return True
 
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.cursor import ChangeCursor
-from ingest.connectors.records.json_server import PAGE_ITEMS, JsonServer, has_next_page
+from ingest.connectors.records.json_server import JsonServer, has_next_page
 from ingest.connectors.records.protocol import DeletedRecord, DocumentRecord, Record
 from ingest.connectors.records.settings import check_host, parse_server
 from ingest.connectors.web.addresses import Address
@@ -128,7 +128,7 @@ def fetch_pages(
     """Yield the items of all pages, such as comments. Raises FileNotFoundError, OSError, SourceAway."""
     page, is_followed = 1, True
     while is_followed:
-        paged = {**query, "per_page": PAGE_ITEMS, "page": page}
+        paged = {**query, "per_page": server.page_items, "page": page}
         items, answer = server.fetch(path, paged, limit_bytes=limit_bytes)
         limit_bytes -= len(answer.body)
         yield from items

@@ -1,6 +1,5 @@
 """Requests to servers that answer JSON."""
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,12 +7,11 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.requests import MAX_LISTING_BYTES, Answer, ServerRequests
+from ingest.connectors.records.json_reader import parse_json
+from ingest.connectors.records.requests import Answer, ServerRequests
 from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
 
-#: Items of a page; the most that GitHub and GitLab return.
-PAGE_ITEMS: Final = 100
 # RFC 8288, as GitHub writes it.
 _NEXT: Final = re.compile(r'<[^>]*>;[^,]*\brel="?next\b')
 
@@ -26,15 +24,17 @@ class JsonServer:
     ) -> None:
         self.host = address.host
         self._base = address.key.rstrip("/")
-        self._requests = ServerRequests(address, settings.while_waiting)
+        self._requests = ServerRequests(address, settings)
         self._headers = headers
+        #: Issues of a page.
+        self.page_items = settings.limits.page_items
 
     def get(
         self,
         path: str,
         query: Mapping[str, Any],
         *,
-        limit_bytes: int = MAX_LISTING_BYTES,
+        limit_bytes: int | None = None,
         form: type[Any] = dict,
         accepted: Collection[int] = (200,),
     ) -> tuple[Any, Answer]:
@@ -50,7 +50,7 @@ class JsonServer:
     def post(self, path: str, form: Mapping[str, str]) -> tuple[Any, Answer]:
         """Return the parsed response to a form, and the response. Raises ListingFailed, SourceAway."""
         content = urlencode(form).encode()
-        answer = self._send("POST", self._key(path, {}), MAX_LISTING_BYTES, content)
+        answer = self._send("POST", self._key(path, {}), None, content)
         if answer.status != 200:
             self._requests.fail_listing(answer)
         return self._parse(answer, dict), answer
@@ -63,10 +63,8 @@ class JsonServer:
         answer = self._requests.fetch_answer(
             self._key(path, query), limit_bytes=limit_bytes, headers=self._headers
         )
-        try:
-            return json.loads(answer.body), answer
-        except ValueError as error:
-            raise OSError(f"{self.host} answers something that is no JSON.") from error
+        with self._refused_json(OSError):
+            return parse_json(answer.body), answer
 
     @contextmanager
     def expected_form(self, error_type: type[Exception] = ListingFailed) -> Iterator[None]:
@@ -76,6 +74,13 @@ class JsonServer:
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise error_type(f"{self.host} answers JSON of another form than documented.") from error
 
+    @contextmanager
+    def _refused_json(self, error_type: type[Exception]) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            raise error_type(f"{self.host} answers no JSON that can be read: {error}.") from error
+
     def close(self) -> None:
         """Close the connections."""
         self._requests.close()
@@ -83,7 +88,7 @@ class JsonServer:
     def _key(self, path: str, query: Mapping[str, Any]) -> str:
         return f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
-    def _send(self, method: str, key: str, limit_bytes: int, content: bytes | None = None) -> Answer:
+    def _send(self, method: str, key: str, limit_bytes: int | None, content: bytes | None = None) -> Answer:
         form = {} if content is None else {"Content-Type": "application/x-www-form-urlencoded"}
         return self._requests.request(
             method,
@@ -94,8 +99,9 @@ class JsonServer:
         )
 
     def _parse(self, answer: Answer, form: type[Any]) -> Any:
+        with self._refused_json(ListingFailed):
+            found = parse_json(answer.body)
         with self.expected_form():
-            found = json.loads(answer.body)
             # An empty list ends a listing; an empty answer of another kind must not.
             if answer.status == 200 and not isinstance(found, form):
                 raise TypeError(form)

@@ -9,26 +9,21 @@ from typing import Any, Final
 from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.feed import FeedReader
-from ingest.connectors.records.github import GithubReader, check_github
-from ingest.connectors.records.gitlab import GitlabReader, check_gitlab
-from ingest.connectors.records.mailbox import MailboxReader, check_mailbox
-from ingest.connectors.records.mediawiki import MediawikiReader, check_mediawiki
-from ingest.connectors.records.program.reader import ProgramReader, check_program
-from ingest.connectors.records.protocol import RecordReader
-from ingest.connectors.records.s3 import BucketReader
-from ingest.connectors.records.settings import (
-    MAX_TEXT_CHARS,
-    ConnectorField,
-    ConnectorKind,
-    ReaderSettings,
-    check_server,
-)
-from ingest.connectors.records.webdav import WebdavReader
+from ingest.connectors.records.declaration import MAX_TEXT_CHARS, ConnectorField, ConnectorKind
+from ingest.connectors.records.github import check_github
+from ingest.connectors.records.gitlab import check_gitlab
+from ingest.connectors.records.limited_reader import LimitedReader, Opening
+from ingest.connectors.records.mailbox import check_mailbox
+from ingest.connectors.records.mediawiki import check_mediawiki
+from ingest.connectors.records.program.config import check_program, resolve_program
+from ingest.connectors.records.settings import check_server
 from ingest.errors import AddressNotAllowed, CredentialsRefused
 from kebab.encryption import EncryptionError, decrypt, encrypt
+from kebab.sandbox.program import Limits
 from search.models import Source, SourceKind
 
+PROGRAM_READER: Final = "ingest.connectors.records.program.reader:ProgramReader"
+PROGRAM_LIMITS: Final = Limits(extra_data_bytes=2 * 1024**3, request_cpu_seconds=3_600)
 _USERNAME: Final = ConnectorField(name="username", label=_("User name"), is_credential=True)
 _PASSWORD: Final = ConnectorField(
     name="password",
@@ -58,7 +53,7 @@ _S3: Final = ConnectorKind(
             name="secret_access_key", label=_("Secret access key"), type="secret", is_credential=True
         ),
     ),
-    open=BucketReader,
+    reader="ingest.connectors.records.s3:BucketReader",
     check=check_server,
 )
 
@@ -78,7 +73,7 @@ _WEBDAV: Final = ConnectorKind(
         _USERNAME,
         _PASSWORD,
     ),
-    open=WebdavReader,
+    reader="ingest.connectors.records.webdav:WebdavReader",
     check=check_server,
 )
 
@@ -95,7 +90,7 @@ _FEED: Final = ConnectorKind(
         _USERNAME,
         _PASSWORD,
     ),
-    open=FeedReader,
+    reader="ingest.connectors.records.feed:FeedReader",
     check=partial(check_server, keeps_query=True),
 )
 _IMAP: Final = ConnectorKind(
@@ -120,7 +115,7 @@ _IMAP: Final = ConnectorKind(
             type="list",
         ),
     ),
-    open=MailboxReader,
+    reader="ingest.connectors.records.mailbox:MailboxReader",
     check=check_mailbox,
 )
 
@@ -137,8 +132,10 @@ _PROGRAM: Final = ConnectorKind(
         ),
         ConnectorField(name="token", label=_("Access token"), type="secret", is_credential=True),
     ),
-    open=ProgramReader,
     check=check_program,
+    reader=PROGRAM_READER,
+    limits=PROGRAM_LIMITS,
+    resolve=resolve_program,
 )
 
 _MEDIAWIKI: Final = ConnectorKind(
@@ -163,7 +160,7 @@ _MEDIAWIKI: Final = ConnectorKind(
         replace(_USERNAME, help=_("For a wiki that is not public, of a bot password such as Ada@kebab.")),
         replace(_PASSWORD, help=_("From the wiki’s page Special:BotPasswords. Stored encrypted.")),
     ),
-    open=MediawikiReader,
+    reader="ingest.connectors.records.mediawiki:MediawikiReader",
     check=check_mediawiki,
 )
 
@@ -197,7 +194,7 @@ _GITHUB: Final = ConnectorKind(
         ConnectorField(name="pull_requests", label=_("Include pull requests"), type="flag"),
         replace(_API_URL, help=_("Derived from the repository’s address if empty.")),
     ),
-    open=GithubReader,
+    reader="ingest.connectors.records.github:GithubReader",
     check=check_github,
 )
 
@@ -222,7 +219,7 @@ _GITLAB: Final = ConnectorKind(
             ),
         ),
     ),
-    open=GitlabReader,
+    reader="ingest.connectors.records.gitlab:GitlabReader",
     check=check_gitlab,
 )
 
@@ -260,15 +257,16 @@ def seal_credentials(kind: str, given: Mapping[str, Any]) -> str:
         raise CredentialsRefused(str(error)) from error
 
 
-def open_reader(source: Source, while_waiting: Callable[[], None]) -> RecordReader:
+def open_reader(source: Source, while_waiting: Callable[[], None]) -> LimitedReader:
     """Open the source for one job. Raises ListingFailed."""
+    declared, sealed = RECORD_KINDS[source.kind], source.sealed_credentials
     try:
-        sealed = source.sealed_credentials
-        settings = ReaderSettings(
-            config=source.config,
+        opening = Opening(
+            reader=declared.reader,
+            limits=declared.limits,
+            config=declared.resolve(source.config),
             credentials=json.loads(decrypt(sealed)) if sealed else {},
-            while_waiting=while_waiting,
         )
-        return RECORD_KINDS[source.kind].open(settings)
     except (EncryptionError, AddressNotAllowed) as error:
         raise ListingFailed(str(error)) from error
+    return LimitedReader(opening, while_waiting)

@@ -3,27 +3,32 @@
 import imaplib
 import json
 import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records import requests
 from ingest.connectors.records.protocol import CompleteRecord, CursorRecord, DocumentRecord, Record
+from ingest.connectors.records.requests import pause
 from ingest.connectors.records.settings import ReaderSettings, check_host
 from ingest.errors import AddressNotAllowed
 from kebab.http_client.addresses import connect_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
+from kebab.sandbox.progress import report_progress
 
 _PORTS: Final = {"imap": 143, "imaps": 993}
 _CONNECT_LIMIT_S: Final = 10.0
+# Of silence.
 _LIMIT_S: Final = 30.0
+# Of one step, as a multiple of the limit of an HTTP request.
+_STEP_REQUESTS: Final = 5
+_STEP_BYTES: Final = 1024
 # UIDs that one search may find: a line of an answer has a limit.
 _RANGE: Final = 10_000
 _SIZES: Final = 1_000
@@ -31,8 +36,10 @@ _LEFT_OUT: Final = frozenset(
     {b"\\noselect", b"\\nonexistent", b"\\junk", b"\\trash", b"\\drafts", b"\\all", b"\\flagged"}
 )
 _STATUS: Final = (b"UIDVALIDITY", b"UIDNEXT", b"MESSAGES")
-# More than the largest mail that is read, in its encoding.
-_MAX_LITERAL_BYTES: Final = 256 * 1024**2
+# Lines that answer a step: more than the folders of a mailbox, or than the mails that one step lists.
+_MAX_LINES: Final = 100_000
+_MAX_LINE_BYTES: Final = 1_000_000
+_PIECE_BYTES: Final = 65_536
 
 _T = TypeVar("_T")
 
@@ -52,7 +59,8 @@ class MailboxReader:
         self._scheme, self._host, self._port = _parse_url(settings.config["url"])
         self._folders: Sequence[str] = settings.config.get("folders", ())
         self._credentials = settings.credentials
-        self._while_waiting = settings.while_waiting
+        self._settings = settings
+        self._limits = settings.limits
         self._client: Any = None
         self._failed_in_a_row = 0
 
@@ -76,18 +84,16 @@ class MailboxReader:
             return client.fetch([uid], [b"BODY.PEEK[]"])
 
         try:
-            found = self._run(read)
+            found = self._run(read, literal_bytes=limit_bytes)
         except ListingFailed as error:
             self._failed_in_a_row += 1
-            if self._failed_in_a_row < requests.BROKEN_IN_A_ROW and self._still_answers():
+            if self._failed_in_a_row < self._limits.broken_in_a_row and self._still_answers():
                 raise OSError(str(error)) from error
             raise SourceAway(str(error)) from error
         self._failed_in_a_row = 0
         content = found.get(uid, {}).get(b"BODY[]")
         if content is None:
             raise FileNotFoundError(path)
-        if len(content) > limit_bytes:
-            raise OSError(f"It has more than {limit_bytes:,} bytes.")
         return bytes(content)
 
     def close(self) -> None:
@@ -101,6 +107,7 @@ class MailboxReader:
         """Return whether the server answers another command, on a new connection if it ended the last one."""
         try:
             self._client = self._client or self._connect()
+            self._client.start_step(_MAX_LINE_BYTES)
             self._client.noop()
         except (imaplib.IMAP4.error, OSError, RequestFailed, ListingFailed):
             self.close()
@@ -127,29 +134,32 @@ class MailboxReader:
                         size_bytes=found.get(b"RFC822.SIZE"),
                     )
 
-    def _run(self, step: Callable[[Any], _T]) -> _T:
+    def _run(self, step: Callable[[Any], _T], *, literal_bytes: int = _MAX_LINE_BYTES) -> _T:
         """Return the result of a step, after retries on new connections. Raises ListingFailed, SourceAway."""
-        for pause_s in (*requests.PAUSES_S, None):
-            self._while_waiting()
+        for pause_s in (*self._limits.pauses_s, None):
             try:
                 self._client = self._client or self._connect()
+                self._client.start_step(literal_bytes)
                 return step(self._client)
             except (imaplib.IMAP4.abort, OSError, RequestFailed) as error:
                 self.close()
                 if pause_s is None or isinstance(error, AddressRefused):
                     reason = str(error) if isinstance(error, RequestFailed) else "does not answer any more"
                     raise SourceAway(f"{self._host} {reason}.") from error
-                requests.pause(pause_s, self._while_waiting)
+                pause(pause_s)
             except IMAPClientError as error:
                 raise ListingFailed(f"{self._host} says: {str(error)[:200]}.") from error
+            except ListingFailed:
+                self.close()  # the rest of the answer may be on its way
+                raise
         raise AssertionError
 
     def _connect(self) -> Any:
-        client = _Client(self._host, self._port, ssl=self._scheme == "imaps", timeout=_LIMIT_S)
+        client = _Client(self._host, self._port, ssl=self._scheme == "imaps", settings=self._settings)
         try:
             if self._scheme == "imap" and client.has_capability("STARTTLS"):
                 client.starttls(ssl.create_default_context())
-            elif self._scheme == "imap" and self._host not in settings.KEBAB_PRIVATE_HOSTS:
+            elif self._scheme == "imap" and self._host not in self._settings.private_hosts:
                 raise ListingFailed(f"{self._host} offers no encryption; give an imaps:// address.")
             username, password = self._credentials["username"], self._credentials["password"]
             # LOGIN takes ASCII alone (RFC 3501, section 6.2.3); PLAIN takes UTF-8 (RFC 4616).
@@ -167,7 +177,10 @@ class MailboxReader:
 class _Client(IMAPClient):
     """A client that connects to permitted addresses only, and opens a folder once for many mails."""
 
-    _examined = ""
+    def __init__(self, host: str, port: int, *, ssl: bool, settings: ReaderSettings) -> None:
+        self._settings = settings
+        self._examined = ""
+        super().__init__(host, port, ssl=ssl, timeout=_LIMIT_S)
 
     def examine(self, folder: str) -> None:
         """Open the folder to read, unless it is open."""
@@ -176,30 +189,88 @@ class _Client(IMAPClient):
             self.select_folder(folder, readonly=True)
             self._examined = folder
 
+    def start_step(self, literal_bytes: int) -> None:
+        """Start the limits of a step, whose answers hold texts of at most `literal_bytes`."""
+        self._imap.start_step(literal_bytes)
+
     def _create_IMAP4(self) -> Any:
-        return _Connection(self.host, self.port, is_tls=self.ssl)
+        return _Connection(self.host, self.port, is_tls=self.ssl, settings=self._settings)
 
 
 class _Connection(imaplib.IMAP4):
-    """A connection to a permitted address, whose answers have a limit."""
+    """A connection to a permitted address, whose answers have limits of bytes, lines and time.
 
-    def __init__(self, host: str, port: int, *, is_tls: bool) -> None:
+    What it raises for them, beside OSError for a limit of time, is an error that no retry mends.
+    """
+
+    def __init__(self, host: str, port: int, *, is_tls: bool, settings: ReaderSettings) -> None:
         self._is_tls = is_tls
+        self._settings = settings
+        self._buffer = bytearray()
+        self._buffered_from: Any = None
+        self.start_step(_MAX_LINE_BYTES)
         super().__init__(host, port)
+
+    def start_step(self, literal_bytes: int) -> None:
+        """Start the limits of a step."""
+        self._settings.budget.spend(_STEP_BYTES)
+        self._literal_bytes = literal_bytes
+        self._lines = 0
+        self._ends_at = time.monotonic() + _STEP_REQUESTS * self._settings.limits.request_s
 
     def _create_socket(self, timeout: float | None) -> Any:
         plain = connect_permitted(
-            self.host, self.port, settings.KEBAB_PRIVATE_HOSTS, timeout_s=_CONNECT_LIMIT_S
+            self.host, self.port, self._settings.private_hosts, timeout_s=_CONNECT_LIMIT_S
         )
         if not self._is_tls:
             return plain
         return ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
 
     def read(self, size: int) -> bytes:
-        """Read a literal. Raises OSError for one that is too long."""
-        if size > _MAX_LITERAL_BYTES:
-            raise OSError("it announces more bytes than are read")
-        return super().read(size)
+        """Read a literal. Raises ListingFailed for one that is too long, OSError."""
+        if size > self._literal_bytes:
+            raise ListingFailed(f"{self.host} announces {size:,} bytes; {self._literal_bytes:,} are read.")
+        while len(self._received) < size and self._receive():
+            pass
+        return self._take(size)
+
+    def readline(self) -> bytes:
+        """Read a line. Raises ListingFailed for one too many or too long, OSError."""
+        self._lines += 1
+        if self._lines > _MAX_LINES:
+            raise ListingFailed(f"{self.host} answers a command with more than {_MAX_LINES:,} lines.")
+        start = 0
+        while (end := self._received.find(b"\n", start)) < 0:
+            start = len(self._received)
+            if start > _MAX_LINE_BYTES:
+                raise ListingFailed(f"{self.host} answers a line of more than {_MAX_LINE_BYTES:,} bytes.")
+            if not self._receive():
+                return self._take(start)
+        return self._take(end + 1)
+
+    @property
+    def _received(self) -> bytearray:
+        """Return what was received and not taken yet, through encryption if there is one by now."""
+        if self.sock is not self._buffered_from:
+            self._buffer, self._buffered_from = bytearray(), self.sock
+        return self._buffer
+
+    def _take(self, size: int) -> bytes:
+        taken = bytes(self._received[:size])
+        del self._received[:size]
+        return taken
+
+    def _receive(self) -> bool:
+        """Add what comes next to what was received; return False at the end of the connection."""
+        left_s = self._ends_at - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("the time for the step is over")
+        self.sock.settimeout(min(left_s, _LIMIT_S))
+        piece = self.sock.recv(_PIECE_BYTES)
+        self._settings.budget.spend(len(piece))
+        report_progress()
+        self._received.extend(piece)
+        return bool(piece)
 
 
 def _parse_url(url: str) -> tuple[str, str, int]:

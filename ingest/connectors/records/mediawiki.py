@@ -42,12 +42,13 @@ class MediawikiReader:
     def __init__(self, settings: ReaderSettings) -> None:
         self._api = WikiApi(settings)
         self._server = self._api.server
+        self._relist_after_s = settings.limits.relist_after_s
         self._namespaces = [int(each) for each in settings.config.get("namespaces") or (_ARTICLES,)]
 
     def records(self, cursor: str) -> Iterator[Record]:
         """Yield the pages that have changed, once a day all. Raises ListingFailed, SourceAway."""
         self._api.log_in()
-        start = ChangeCursor.parse(cursor)
+        start = ChangeCursor.parse(cursor, self._relist_after_s)
         now, oldest = self._read_clock()
         if not start.is_first and not (oldest and oldest <= start.since):
             start = ChangeCursor.first()  # changes since then are forgotten

@@ -7,23 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from django.conf import settings
-
 from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
-from ingest.connectors.web.requests import user_agent
 from kebab.http_client.download import Fetcher
 from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge
+from kebab.sandbox.progress import report_progress
 
-#: Limit of a listing's page.
-MAX_LISTING_BYTES: Final = 32 * 1024**2
-#: Pauses before a request is repeated, longer if the server asks for it.
-PAUSES_S: Final = (1.0, 4.0, 16.0)
 _MAX_PAUSE_S: Final = 120.0
-_POLL_S: Final = 0.25
+# A request costs the server's budget this much beside its answer.
+_REQUEST_BYTES: Final = 1024
 _UNAVAILABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
-#: After so many documents in a row that the server fails at, it is away.
-BROKEN_IN_A_ROW: Final = 20
 _REFUSALS: Final = frozenset({401, 403})
 _NOT_FOUND: Final = frozenset({404, 410})
 # Of a refusal, which may be about a limit that no header names.
@@ -71,14 +65,17 @@ class _RequestBroken(SourceAway):
 class ServerRequests:
     """Requests to one server, whose host must be a permitted one at every connection."""
 
-    def __init__(self, server: Address, while_waiting: Callable[[], None]) -> None:
+    def __init__(self, server: Address, settings: ReaderSettings) -> None:
         self._server = server
-        self._while_waiting = while_waiting
+        self._limits = settings.limits
+        self._budget = settings.budget
         self._broken_in_a_row = 0
         # The arguments of the last request that was answered.
         self._answered: Any = None
         self._fetcher = Fetcher(
-            headers={"User-Agent": user_agent()}, private_hosts=settings.KEBAB_PRIVATE_HOSTS
+            headers={"User-Agent": settings.user_agent},
+            private_hosts=settings.private_hosts,
+            on_bytes=self._budget.spend,
         )
 
     def request(
@@ -86,16 +83,18 @@ class ServerRequests:
         method: str,
         key: str,
         *,
-        limit_bytes: int = MAX_LISTING_BYTES,
+        limit_bytes: int | None = None,
         headers: Callable[[], Mapping[str, str]] = dict,
         content: bytes | None = None,
     ) -> Answer:
         """Return the response for a path and query, after retries.
 
         `headers` is called for each try, because a signature holds for a time. Raises SourceAway, and
-        ListingFailed for an answer of more than `limit_bytes`, or headers that can't be sent.
+        ListingFailed for an answer of more than `limit_bytes`, by default those of a listing's page, or
+        headers that can't be sent.
         """
-        for pause_s in (*PAUSES_S, None):
+        limit_bytes = self._limits.answer_bytes if limit_bytes is None else limit_bytes
+        for pause_s in (*self._limits.pauses_s, None):
             try:
                 answer = self._send(method, key, limit_bytes, headers(), content)
             except ResponseTooLarge as error:
@@ -115,7 +114,7 @@ class ServerRequests:
                     reason, pause_s = f"limits requests; sync again in {math.ceil(wait_s / 60)} minutes", None
             if pause_s is None:
                 raise (SourceAway if is_refused else _RequestBroken)(f"{self._server.host} {reason}.")
-            pause(max(pause_s, min(wait_s, _MAX_PAUSE_S)), self._while_waiting)
+            pause(max(pause_s, min(wait_s, _MAX_PAUSE_S)))
         raise AssertionError
 
     def fetch(self, key: str, *, limit_bytes: int, headers: Callable[[], Mapping[str, str]] = dict) -> bytes:
@@ -132,7 +131,7 @@ class ServerRequests:
             raise OSError(str(error)) from error
         except _RequestBroken as error:
             self._broken_in_a_row += 1
-            if self._broken_in_a_row >= BROKEN_IN_A_ROW or not self._still_answers():
+            if self._broken_in_a_row >= self._limits.broken_in_a_row or not self._still_answers():
                 raise
             raise OSError(str(error)) from error
         self._broken_in_a_row = 0
@@ -175,28 +174,30 @@ class ServerRequests:
                 f"A setting or credential for {self._server.host} has a character that can't be sent, perhaps"
                 " an invisible one; enter it again."
             )
+        self._budget.spend(_REQUEST_BYTES)
         with self._fetcher.send(
             self._server.with_key(key).url,
             method=method,
             content=content,
-            limit_s=settings.KEBAB_CRAWL_LIMIT_S,
+            limit_s=self._limits.request_s,
             headers=headers,
-            on_wait=self._while_waiting,
+            on_wait=report_progress,
         ) as response:
+            body = response.read(limit_bytes)
+            if response.header("content-encoding"):
+                self._budget.spend(len(body))  # counted packed until here
             return Answer(
                 status=response.status,
                 headers={name: response.header(name) for name in _HEADERS},
-                body=response.read(limit_bytes),
+                body=body,
                 cookies=dict(map(_parse_cookie, response.headers("set-cookie"))),
             )
 
 
-def pause(seconds: float, while_waiting: Callable[[], None]) -> None:
-    """Wait for about `seconds`, calling `while_waiting` repeatedly."""
-    ends_at = time.monotonic() + seconds * random.uniform(0.75, 1.25)  # noqa: S311  # jitter, not a secret
-    while (left_s := ends_at - time.monotonic()) > 0:
-        while_waiting()
-        time.sleep(min(left_s, _POLL_S))
+def pause(seconds: float) -> None:
+    """Wait for about `seconds`."""
+    report_progress()
+    time.sleep(seconds * random.uniform(0.75, 1.25))  # noqa: S311  # jitter, not a secret
 
 
 def _seconds(value: str) -> float:

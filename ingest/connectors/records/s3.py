@@ -55,7 +55,7 @@ class BucketReader:
 
     def __init__(self, settings: ReaderSettings) -> None:
         server, config = settings.server, settings.config
-        self._requests = ServerRequests(server, settings.while_waiting)
+        self._requests = ServerRequests(server, settings)
         self._server = server
         self._bucket = f"{server.key.rstrip('/')}/{quote(config['bucket'])}"
         self._prefix = config.get("prefix", "").strip("/")

@@ -1,34 +1,43 @@
-"""Settings of a record connector, and the declaration of its fields."""
+"""Settings of a record reader, as its process gets them, and checks of the servers that they name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any
 
 from django.conf import settings
-from django.utils.functional import Promise
 
-from ingest.connectors.records.protocol import RecordReader
+from ingest.connectors.records.budget import ByteBudget
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.errors import AddressNotAllowed
 from kebab.http_client.addresses import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
-from search.models import SourceKind
-
-Words = str | Promise
-MAX_TEXT_CHARS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectorField:
-    """A field of a connector, from which the API's serializer and the page's form are made."""
+class ReaderLimits:
+    """Limits of what a reader takes from its server, and of its patience."""
 
-    name: str
-    label: Words
-    help: Words = ""
-    type: Literal["text", "list", "secret", "flag"] = "text"
-    is_required: bool = False
-    #: Part of the credentials, which are encrypted and never shown.
-    is_credential: bool = False
+    #: of one HTTP request; a command of IMAP has five times as long
+    request_s: float = 60.0
+    #: pauses before a request is repeated, longer if the server asks for it
+    pauses_s: Sequence[float] = (1.0, 4.0, 16.0)
+    #: after so many documents in a row that the server fails at, it is away
+    broken_in_a_row: int = 20
+    #: a program that prints nothing for this long is ended
+    silence_s: float = 600.0
+    #: of one answer of a listing
+    answer_bytes: int = 32 * 1024**2
+    #: of a listing beside those that each listed document adds, and of a document beside its own
+    spare_bytes: int = 256 * 1024**2
+    bytes_per_document: int = 64 * 1024
+    #: of a listing until its first document
+    probe_bytes: int = 40 * 1024**2
+    #: of one listing
+    documents: int = 5_000_000
+    #: issues of a page; the most that GitHub and GitLab return
+    page_items: int = 100
+    #: sources that list what has changed, but not all that is deleted, are listed whole this often
+    relist_after_s: float = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,39 +46,15 @@ class ReaderSettings:
 
     config: Mapping[str, Any]
     credentials: Mapping[str, str]
-    #: called a few times a second during a wait; ends the wait by raising
-    while_waiting: Callable[[], None]
+    private_hosts: Collection[str]
+    user_agent: str
+    limits: ReaderLimits
+    budget: ByteBudget
 
     @property
     def server(self) -> Address:
         """Return the server at `url`. Raises AddressNotAllowed."""
         return parse_server(self.config["url"])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectorKind:
-    """A kind of source whose connector yields records."""
-
-    kind: SourceKind
-    label: Words
-    #: of the page that adds one
-    heading: Words
-    summary: Words
-    icon: str
-    fields: Sequence[ConnectorField]
-    open: Callable[[ReaderSettings], RecordReader]
-    #: Returns the config to store. Raises AddressNotAllowed.
-    check: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-    @property
-    def credential_fields(self) -> list[ConnectorField]:
-        """Return the fields of its credentials."""
-        return [field for field in self.fields if field.is_credential]
-
-    @property
-    def config_fields(self) -> list[ConnectorField]:
-        """Return the fields that everybody may see."""
-        return [field for field in self.fields if not field.is_credential]
 
 
 def parse_server(url: str, *, keeps_query: bool = False) -> Address:

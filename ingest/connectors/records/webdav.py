@@ -35,7 +35,7 @@ class WebdavReader:
 
     def __init__(self, settings: ReaderSettings) -> None:
         self._server = settings.server
-        self._requests = ServerRequests(self._server, settings.while_waiting)
+        self._requests = ServerRequests(self._server, settings)
         # Unescaped, like all paths here: servers escape differently.
         self._root = unquote(self._server.key).rstrip("/") + "/"
         self._login = basic_authorization(**settings.credentials)

@@ -6,8 +6,8 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models.functions import Now
 
-from ingest.connectors.records.cursor import StoredCursor
 from ingest.connectors.records.source import RecordSource
+from ingest.connectors.records.stored_cursor import StoredCursor
 from ingest.connectors.types import RecordedFile, RecordEntry, SkippedFile
 from ingest.errors import JobFailed
 from ingest.jobs.items.batches import batch_by_size

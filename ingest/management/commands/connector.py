@@ -2,12 +2,15 @@
 
 import json
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.program.reader import parse_options, run_program
+from ingest.connectors.records.kinds import PROGRAM_LIMITS, PROGRAM_READER
+from ingest.connectors.records.limited_reader import LimitedReader, Opening
+from ingest.connectors.records.program.config import parse_options
 from ingest.connectors.records.protocol import CursorRecord, DocumentRecord
 from ingest.errors import AddressNotAllowed
 from kebab.cli.command import KebabCommand
@@ -33,12 +36,15 @@ class Command(KebabCommand):
     def run_command(self, **options: Any) -> int:
         command = options["command"]
         try:
-            given = {
-                "config": parse_options(options["option"]),
-                "credentials": {"token": options["token"]} if options["token"] else {},
-            }
-            first = self._run(command, {**given, "cursor": ""})
-            second = self._run(command, {**given, "cursor": first["cursor"]}) if first["cursor"] else None
+            opening = Opening(
+                reader=PROGRAM_READER,
+                limits=PROGRAM_LIMITS,
+                config={"command": command, "options": parse_options(options["option"])},
+                credentials={"token": options["token"]} if options["token"] else {},
+            )
+            with closing(LimitedReader(opening, lambda: None)) as reader:
+                first = self._run(reader, "")
+                second = self._run(reader, first["cursor"]) if first["cursor"] else None
         except (AddressNotAllowed, ListingFailed) as error:
             raise CliError(str(error)) from error
         if self.as_json:
@@ -49,16 +55,16 @@ class Command(KebabCommand):
             self._print("From its cursor", second)
         return Exit.DONE
 
-    def _run(self, command: list[str], given: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, reader: LimitedReader, cursor: str) -> dict[str, Any]:
         counts: Counter[str] = Counter()
-        cursor = ""
+        last = ""
         paths: list[str] = []
-        for record in run_program(command, given, lambda: None):
+        for record in reader.records(cursor):
             counts[type(record).__name__] += 1
-            cursor = record.state if isinstance(record, CursorRecord) else cursor
+            last = record.state if isinstance(record, CursorRecord) else last
             if isinstance(record, DocumentRecord) and len(paths) < 5:
                 paths.append(record.path)
-        return {"records": {_word(name): counts[name] for name in _NAMES}, "cursor": cursor, "paths": paths}
+        return {"records": {_word(name): counts[name] for name in _NAMES}, "cursor": last, "paths": paths}
 
     def _print(self, title: str, run: dict[str, Any]) -> None:
         found = ", ".join(f"{count} {name}" for name, count in run["records"].items() if count)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from ingest.connectors.records.declaration import ConnectorField, ConnectorKind
 from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.connectors.records.settings import ConnectorField, ConnectorKind
 from ingest.jobs.queue.schedule import LEAST_INTERVAL
 from ingest.templatetags.labels import every_minutes
 from kebab.http.api.errors import Problem

@@ -11,8 +11,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.git.address import parse_address
+from ingest.connectors.records.declaration import ConnectorKind
 from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.connectors.records.settings import ConnectorKind
 from ingest.errors import AddressNotAllowed
 from ingest.pages.sources.forms import (
     COMMON_FIELDS,

@@ -1,72 +1,58 @@
-"""Reader of the records that a program prints, run in the sandbox."""
+"""Reader of the records that a program prints."""
 
 import json
+import os
+import select
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from functools import partial
-from typing import Any, Final
-
-from django.conf import settings as django_settings
+from collections.abc import Iterator
+from typing import IO, Final
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.program.lines import InvalidLine, parse_line
 from ingest.connectors.records.protocol import PROTOCOL, Record
 from ingest.connectors.records.settings import ReaderSettings
-from ingest.errors import AddressNotAllowed
-from kebab.sandbox.deadline import Deadline
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.process import Request, run_once
-from kebab.sandbox.program import Limits, Program
+from kebab.runtime import lifeline
+from kebab.sandbox.progress import report_progress
 
-_PROGRAM: Final = Program(
-    module="ingest.connectors.records.program.child",
-    limits=Limits(extra_data_bytes=2 * 1024**3, cpu_seconds=3_600),
-    libraries=(),
-)
-# A program that prints nothing for this long is ended.
-_SILENCE_S: Final = 600.0
-# With the time in which what it printed is stored.
-_LONGEST_S: Final = 24 * 3_600.0
-_MAX_REMARK_CHARS: Final = 500
-
-
-def check_program(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of a program that the operator offers. Raises AddressNotAllowed."""
-    names = sorted(django_settings.KEBAB_CONNECTORS)
-    if config["program"] not in names:
-        offered = ", ".join(names) or "none"
-        raise AddressNotAllowed(
-            f"There is no program {config['program'][:100]!r}; this server has: {offered}."
-        )
-    parse_options(config.get("options", ()))
-    return dict(config)
-
-
-def parse_options(options: Sequence[str]) -> dict[str, str]:
-    """Return the options of a program, given as `name=value`. Raises AddressNotAllowed."""
-    pairs = [option.partition("=") for option in options]
-    for name, mark, _ in pairs:
-        if not (name and mark):
-            raise AddressNotAllowed("Give options as name=value.")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+_MAX_LINE_BYTES: Final = 64 * 1024**2
+_PIECE_BYTES: Final = 1024**2
+_WAIT_S: Final = 0.5
+_MAX_REMARK_BYTES: Final = 500
 
 
 class ProgramReader:
     """A reader of what a program of the operator prints."""
 
     def __init__(self, settings: ReaderSettings) -> None:
-        config = check_program(settings.config)  # the operator may have withdrawn it
-        self._command = django_settings.KEBAB_CONNECTORS[config["program"]]
-        self._input = {
-            "config": parse_options(config.get("options", ())),
-            "credentials": dict(settings.credentials),
-        }
-        self._while_waiting = settings.while_waiting
+        self._command = settings.config["command"]
+        self._input = {"config": settings.config["options"], "credentials": dict(settings.credentials)}
+        self._silence_s = settings.limits.silence_s
 
     def records(self, cursor: str) -> Iterator[Record]:
-        """Yield the program's records. Raises ListingFailed."""
-        return run_program(self._command, {**self._input, "cursor": cursor}, self._while_waiting)
+        """Yield the program's records. Raises ListingFailed, also for another exit status than 0."""
+        tie = [sys.executable, lifeline.__file__, "--signal", "9", "--parent", str(os.getpid()), "--"]
+        given = {"protocol": PROTOCOL, **self._input, "cursor": cursor}
+        with subprocess.Popen(
+            [*tie, *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
+            cwd="/",
+            bufsize=0,
+        ) as process:
+            output = _Output(process, self._silence_s)
+            try:
+                yield from _read_records(process, output, json.dumps(given).encode() + b"\n")
+            except _EndedBadly as error:
+                process.kill()
+                output.read_remarks()
+                raise ListingFailed(output.describe(str(error))) from error
+            finally:
+                process.kill()
 
     def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:
         """Raise OSError: what has changed must come with its content."""
@@ -76,53 +62,81 @@ class ProgramReader:
         """Do nothing: the program ends with its records."""
 
 
-def run_program(
-    command: Sequence[str], given: Mapping[str, Any], while_waiting: Callable[[], None]
-) -> Iterator[Record]:
-    """Yield the records that a program prints. Raises ListingFailed, also for another exit status than 0."""
-    remarks: list[str] = []
-    request = Request(
-        header={"command": list(command)},
-        content=json.dumps({"protocol": PROTOCOL, **given}).encode() + b"\n",
-        start_deadline=partial(Deadline, _LONGEST_S),
-        log_stderr=remarks.append,
-    )
-    with closing(run_once(_PROGRAM, request)) as replies:
-        try:
-            yield from _read_replies(replies, while_waiting)
-        except (ChildDied, SandboxUnavailable) as error:
-            raise ListingFailed(_ending(f"The program broke off: {_reason(error)}.", remarks)) from error
-        except _EndedBadly as error:
-            replies.close()
-            raise ListingFailed(_ending(str(error), remarks)) from error
-
-
 class _EndedBadly(Exception):
     """The program is at fault; the message says how."""
 
 
-def _read_replies(replies: Iterator[dict[str, Any]], while_waiting: Callable[[], None]) -> Iterator[Record]:
-    number, heard_at = 0, time.monotonic()
-    for reply in replies:
-        while_waiting()
-        if "status" in reply:
-            if reply["status"] != 0:
-                raise _EndedBadly(f"The program ended with status {reply['status']}.")
-            if number == 0:
-                raise _EndedBadly("The program printed nothing.")
-            return
-        if "line" not in reply:
-            if time.monotonic() - heard_at > _SILENCE_S:
-                raise _EndedBadly(f"The program printed nothing for {_SILENCE_S:g} s.")
-            continue
-        number += 1
+class _Output:
+    """What a program prints: its lines, and the end of its remarks on standard error."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", silence_s: float) -> None:
+        self._lines, self._remarks = _pipe(process.stdout), _pipe(process.stderr)
+        self._silence_s = silence_s
+        self._remark = b""
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines. Raises _EndedBadly for too long a line or silence."""
+        received = bytearray()
+        for piece in self._pieces():
+            received += piece
+            if len(received) > _MAX_LINE_BYTES + _PIECE_BYTES:
+                raise _EndedBadly(f"The program printed a line of more than {_MAX_LINE_BYTES:,} bytes.")
+            if piece and b"\n" not in piece:
+                continue
+            lines = received.split(b"\n")
+            received = bytearray() if not piece else lines.pop()
+            for line in filter(bytes.strip, map(bytes, lines)):
+                yield line.decode(errors="replace")
+
+    def describe(self, message: str) -> str:
+        """Return the message with the program's last remarks."""
+        said = self._remark.decode(errors="replace").strip()
+        return f"{message} It says: {said}" if said else message
+
+    def read_remarks(self, wait_s: float = _WAIT_S) -> None:
+        """Read the remarks until they end or nothing comes for `wait_s`."""
+        while select.select([self._remarks], [], [], wait_s)[0]:
+            if not self._read_remark():
+                return
+
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield what it prints, at last b"". Raises _EndedBadly after too long a silence."""
+        pipes, heard_at = [self._lines, self._remarks], time.monotonic()
+        while True:
+            ready = select.select(pipes, [], [], _WAIT_S)[0]
+            report_progress()
+            if self._remarks in ready and not self._read_remark():
+                pipes.remove(self._remarks)
+            if self._lines in ready:
+                piece = os.read(self._lines.fileno(), _PIECE_BYTES)
+                yield piece
+                if not piece:
+                    return
+                heard_at = time.monotonic()
+            elif time.monotonic() - heard_at > self._silence_s:
+                raise _EndedBadly(f"The program printed nothing for {self._silence_s:g} s.")
+
+    def _read_remark(self) -> bool:
+        piece = os.read(self._remarks.fileno(), _PIECE_BYTES)
+        self._remark = (self._remark + piece)[-_MAX_REMARK_BYTES:]
+        return bool(piece)
+
+
+def _read_records(process: "subprocess.Popen[bytes]", output: _Output, given: bytes) -> Iterator[Record]:
+    # Beside the reading: a program may print before it reads.
+    threading.Thread(target=_send, args=(_pipe(process.stdin), given), daemon=True).start()
+    number = 0
+    for number, line in enumerate(output.lines(), 1):
         try:
-            record = _parse_numbered(reply["line"], number)
+            record = _parse_numbered(line, number)
         except InvalidLine as error:
             raise _EndedBadly(f"Line {number} of the program is no record: {error}.") from error
         if record is not None:
             yield record
-        heard_at = time.monotonic()
+    if (status := process.wait()) != 0:
+        raise _EndedBadly(f"The program ended with status {status}.")
+    if number == 0:
+        raise _EndedBadly("The program printed nothing.")
 
 
 def _parse_numbered(line: str, number: int) -> Record | None:
@@ -132,11 +146,14 @@ def _parse_numbered(line: str, number: int) -> Record | None:
     return record
 
 
-def _reason(error: ChildDied | SandboxUnavailable) -> str:
-    detail = getattr(error, "detail", "")
-    return f"{error} ({detail})" if detail else str(error)
+def _send(pipe: IO[bytes], content: bytes) -> None:
+    try:
+        with pipe:
+            pipe.write(content)
+    except OSError:  # it does not read
+        return
 
 
-def _ending(message: str, remarks: Sequence[str]) -> str:
-    said = " ".join(remarks).strip()[-_MAX_REMARK_CHARS:]
-    return f"{message} It says: {said}" if said else message
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # noqa: S101  # for the type checker
+    return pipe

@@ -1,12 +1,16 @@
 """Each connector against a real server: first sync, changes, deletions, outages, wrong credentials."""
 
 import imaplib
-from datetime import timedelta
+from contextlib import closing
 
 import pytest
 from imapclient.exceptions import IMAPClientError
 
-from ingest.connectors.records import cursor, feed, mailbox, requests
+from ingest.connectors.errors import SourceAway
+from ingest.connectors.records import mailbox
+from ingest.connectors.records.budget import ByteBudget
+from ingest.connectors.records.protocol import DocumentRecord
+from ingest.connectors.records.settings import ReaderLimits, ReaderSettings
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -57,8 +61,8 @@ def test_first_sync_reads_everything_and_the_second_fetches_nothing(workspace, h
 
 
 @listing_hosts
-def test_changed_and_deleted_documents_follow(workspace, host, connected, monkeypatch):
-    monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0) if host.kind in UNLISTED else timedelta(days=1))
+def test_changed_and_deleted_documents_follow(workspace, host, connected, set_limits):
+    set_limits(relist_after_s=0.0 if host.kind in UNLISTED else 86_400.0)
     sync(connected)
     host.fetched.clear()
     host.put("tides", "About ebb and flow")
@@ -118,8 +122,8 @@ def test_documents_that_the_server_fails_at_do_not_stop_the_others(workspace, ma
         assert counts(sync(source)) == {"seen": 6, "new": 4, "unchanged": 2, "parser_calls": 4}
 
 
-def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_record_source, monkeypatch):
-    monkeypatch.setattr(requests, "BROKEN_IN_A_ROW", 2)
+def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_record_source, set_limits):
+    set_limits(broken_in_a_row=2)
     with webdav_host() as host:
         for number in range(6):
             host.put(f"note {number}", f"About {number}")
@@ -136,9 +140,7 @@ def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_re
     ids=["refused", "hung-up"],
 )
 @pytest.mark.parametrize("host", ["imap"], indirect=True)
-def test_mail_that_the_server_fails_at_does_not_stop_the_others(
-    workspace, host, connected, monkeypatch, error, reason
-):
+def test_mail_that_the_server_fails_at_does_not_stop_the_others(host, monkeypatch, error, reason):
     fetch = mailbox._Client.fetch
 
     def fail_at_one(client, messages, data):
@@ -150,10 +152,33 @@ def test_mail_that_the_server_fails_at_does_not_stop_the_others(
         return fetch(client, messages, data)
 
     monkeypatch.setattr(mailbox._Client, "fetch", fail_at_one)
-    report = sync(connected)
-    assert (report["new"], report["failed_by_reason"]) == (2, {"unreadable": 1})
-    monkeypatch.setattr(requests, "BROKEN_IN_A_ROW", 1)
-    assert reason in failure(connected)
+    assert [isinstance(each, OSError) for each in read_mails(host)] == [False, True, False]
+    [away] = [each for each in read_mails(host, broken_in_a_row=1) if isinstance(each, SourceAway)]
+    assert reason in str(away)
+
+
+def read_mails(host, **limits):
+    """Return the bytes of each mail, or the error in their place, read in this process."""
+    config = {name: value for name, value in host.config.items() if name != "credentials"}
+    budget = ByteBudget("127.0.0.1")
+    budget.start(1_000_000)
+    settings = ReaderSettings(
+        config=config,
+        credentials=host.config["credentials"],
+        private_hosts={"127.0.0.1"},
+        user_agent="Kebab",
+        limits=ReaderLimits(pauses_s=(0.0,), **limits),
+        budget=budget,
+    )
+    found = []
+    with closing(mailbox.MailboxReader(settings)) as reader:
+        listed = [each for each in reader.records("") if isinstance(each, DocumentRecord)]
+        for each in listed:
+            try:
+                found.append(reader.fetch(each.path, each.locator, 1_000_000))
+            except (OSError, SourceAway) as error:
+                found.append(error)
+    return found
 
 
 def test_connection_is_tested_before_the_source_is_added(workspace, host):
@@ -215,8 +240,8 @@ def test_feed_that_is_none_is_refused(make_record_source):
         assert "damaged feed" in failure(source)
 
 
-def test_listing_of_too_many_bytes_fails(make_record_source, monkeypatch):
-    monkeypatch.setattr(feed, "_MAX_FEED_BYTES", 100)
+def test_listing_of_too_many_bytes_fails(make_record_source, set_limits):
+    set_limits(answer_bytes=100)
     with feed_host() as host:
         host.put("tides", "About tides")
         assert "127.0.0.1" in failure(make_record_source("feed", host.config))

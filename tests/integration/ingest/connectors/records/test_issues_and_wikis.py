@@ -1,10 +1,7 @@
 """Issues of GitHub and GitLab, pages of GitLab and MediaWiki: their documents, changes and absence."""
 
-from datetime import timedelta
-
 import pytest
 
-from ingest.connectors.records import cursor, github, gitlab
 from search.models import Document
 from search.pages.document.cited_range import CitedRange
 from search.pages.document.source_link import source_link
@@ -35,9 +32,9 @@ def wiki():
 
 
 @pytest.fixture
-def relisting(monkeypatch):
+def relisting(set_limits):
     """Let every sync list everything."""
-    monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0))
+    set_limits(relist_after_s=0.0)
 
 
 @pytest.fixture
@@ -79,7 +76,7 @@ def test_renamed_label_is_read_by_the_next_whole_listing(forge, make_source, rel
     assert Document.objects.get().metadata["labels"] == ["sea"]
 
 
-def test_sync_lists_changes_and_once_a_day_everything(workspace, forge, make_source, monkeypatch):
+def test_sync_lists_changes_and_once_a_day_everything(workspace, forge, make_source, set_limits):
     for name in ("tides", "boats", "fish"):
         forge.put(name, f"About {name}")
     source = make_source(forge)
@@ -90,14 +87,13 @@ def test_sync_lists_changes_and_once_a_day_everything(workspace, forge, make_sou
     assert counts(sync(source)) == {"seen": 1, "updated": 1, "parser_calls": 1}
     assert any(f"{forge.since}=" in each for each in forge.requested)
     assert paths(workspace) == {"issues/1.md", "issues/2.md", "issues/3.md"}
-    monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0))
+    set_limits(relist_after_s=0.0)
     assert counts(sync(source))["deleted"] == 1
     assert paths(workspace) == {"issues/1.md", "issues/3.md"}
 
 
-def test_listing_that_breaks_off_deletes_nothing(workspace, forge, make_source, relisting, monkeypatch):
-    for module in (github, gitlab):
-        monkeypatch.setattr(module, "PAGE_ITEMS", 5)
+def test_listing_that_breaks_off_deletes_nothing(workspace, forge, make_source, relisting, set_limits):
+    set_limits(page_items=5)
     for number in range(12):
         forge.put_directly(f"note {number}", f"About {number}")
     source = make_source(forge)
@@ -113,9 +109,8 @@ def test_listing_that_breaks_off_deletes_nothing(workspace, forge, make_source, 
 
 
 @pytest.mark.parametrize("includes_since", [True, False])
-def test_every_issue_is_listed_once(workspace, forge, make_source, monkeypatch, includes_since):
-    for module in (github, gitlab):
-        monkeypatch.setattr(module, "PAGE_ITEMS", 3)
+def test_every_issue_is_listed_once(workspace, forge, make_source, set_limits, includes_since):
+    set_limits(page_items=3)
     forge.includes_since = includes_since
     for number in range(15):
         forge.tick() if number in (4, 5, 6, 13) else None

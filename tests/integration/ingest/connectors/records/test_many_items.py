@@ -1,11 +1,9 @@
 """Many items of each connector: first sync, one changed and one deleted, in bounded memory."""
 
 import resource
-from datetime import timedelta
 
 import pytest
 
-from ingest.connectors.records import cursor
 from search.models import Document
 from tests.integration.ingest.connectors.records.hosts import HOSTS
 from tests.integration.ingest.connectors.records.test_connectors import UNLISTED
@@ -18,8 +16,8 @@ MEMORY_KB = 400_000
 
 
 @pytest.mark.parametrize("kind", HOSTS)
-def test_many_items_are_synced_in_bounded_memory(workspace, make_record_source, kind, monkeypatch):
-    monkeypatch.setattr(cursor, "RELIST_AFTER", timedelta(0) if kind in UNLISTED else timedelta(days=1))
+def test_many_items_are_synced_in_bounded_memory(workspace, make_record_source, kind, set_limits):
+    set_limits(relist_after_s=0.0 if kind in UNLISTED else 86_400.0)
     with HOSTS[kind]() as host:
         fill(host, {f"note-{number}": f"About the item {number}" for number in range(ITEMS)})
         source = make_record_source(host.kind, host.config)

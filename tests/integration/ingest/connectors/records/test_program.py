@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from ingest.connectors.records.program import reader
 from ingest.errors import AddressNotAllowed
 from ingest.jobs.queue.request import request_sync
 from search.models import Document
@@ -120,8 +119,8 @@ def test_program_that_fails_in_the_middle_stores_what_came_before(workspace, sou
     assert "'cursor': '1'" in Document.objects.get(path="c.md").title
 
 
-def test_silent_program_is_ended(source, program, monkeypatch):
-    monkeypatch.setattr(reader, "_SILENCE_S", 0.1)
+def test_silent_program_is_ended(source, program, set_limits):
+    set_limits(silence_s=0.1)
     program(START, end="import time; time.sleep(60)")
     assert "printed nothing for" in failure(source)
 

@@ -1,0 +1,98 @@
+"""Program of the limited process that owns the reader of a source and talks to its server.
+
+Run as `python -m ingest.connectors.records.child`, by `ingest.connectors.records.limited_reader`. It does not
+set up Django: readers import no models.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from ingest.connectors.errors import ConnectorError, ListingFailed, SourceAway
+from ingest.connectors.records.budget import ByteBudget
+from ingest.connectors.records.protocol import DocumentRecord, RecordReader
+from ingest.connectors.records.settings import ReaderLimits, ReaderSettings
+from ingest.connectors.records.wire import encode_error, encode_record
+from ingest.errors import AddressNotAllowed
+from kebab.sandbox.child import serve
+from kebab.sandbox.frames import BODY, Header
+
+
+class ReaderProcess:
+    """The reader of this process, which the first request opens."""
+
+    def __init__(self) -> None:
+        self._reader: RecordReader | None = None
+
+    def handle(self, header: Header, content: bytes) -> Iterator[Header]:
+        """Yield the frames of an act, the last of which has `end` or `error`; `content` is how to open it."""
+        try:
+            settings, reader = self._open(content)
+            yield from _ACTS[header["act"]](reader, settings, header)
+        except ConnectorError as error:
+            yield encode_error(error)
+        except (AddressNotAllowed, OSError) as error:
+            is_of_document = header["act"] == "fetch" and isinstance(error, OSError)
+            yield encode_error(error if is_of_document else ListingFailed(str(error)))
+        else:
+            yield {"end": True}
+
+    def _open(self, content: bytes) -> tuple[ReaderSettings, RecordReader]:
+        if self._reader is None:
+            opening = json.loads(content)
+            os.environ.update(opening["environment"])
+            self._settings = _parse_settings(opening["settings"])
+            module, _, name = opening["reader"].partition(":")
+            self._reader = getattr(import_module(module), name)(self._settings)
+        return self._settings, self._reader
+
+
+def _parse_settings(given: Mapping[str, Any]) -> ReaderSettings:
+    server = urlsplit(given["config"].get("url", "")).hostname
+    limits = ReaderLimits(**given["limits"])
+    return ReaderSettings(**{**given, "limits": limits, "budget": ByteBudget(server or "The program")})
+
+
+def _list(reader: RecordReader, settings: ReaderSettings, header: Header) -> Iterator[Header]:
+    limits, documents = settings.limits, 0
+    settings.budget.start(limits.spare_bytes, bytes_per_document=limits.bytes_per_document)
+    for record in reader.records(header["cursor"]):
+        if isinstance(record, DocumentRecord):
+            settings.budget.earn(1)
+            documents += 1
+            if documents > limits.documents:
+                raise ListingFailed(f"The server lists more than {limits.documents:,} documents.")
+        yield encode_record(record)
+
+
+def _probe(reader: RecordReader, settings: ReaderSettings, header: Header) -> Iterator[Header]:
+    """Yield the path of the first document, if there is one."""
+    settings.budget.start(settings.limits.probe_bytes)
+    for record in reader.records(""):
+        if isinstance(record, DocumentRecord):
+            yield {"path": record.path}
+            return
+
+
+def _fetch(reader: RecordReader, settings: ReaderSettings, header: Header) -> Iterator[Header]:
+    limit_bytes = header["limit_bytes"]
+    settings.budget.start(settings.limits.spare_bytes + 2 * limit_bytes)
+    try:
+        yield {"content": True, BODY: reader.fetch(header["path"], header["locator"], limit_bytes)}
+    except SourceAway:
+        raise
+    except ListingFailed as error:
+        raise OSError(str(error)) from error
+
+
+_ACTS: Mapping[str, Callable[[RecordReader, ReaderSettings, Header], Iterator[Header]]] = {
+    "list": _list,
+    "probe": _probe,
+    "fetch": _fetch,
+}
+
+if __name__ == "__main__":
+    serve(ReaderProcess().handle)
