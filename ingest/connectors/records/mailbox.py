@@ -28,7 +28,6 @@ _CONNECT_LIMIT_S: Final = 10.0
 _LIMIT_S: Final = 30.0
 # Of one step, as a multiple of the limit of an HTTP request.
 _STEP_REQUESTS: Final = 5
-_STEP_BYTES: Final = 1024
 # UIDs that one search may find: a line of an answer has a limit.
 _RANGE: Final = 10_000
 _SIZES: Final = 1_000
@@ -167,6 +166,8 @@ class MailboxReader:
             login(username, password)
         except LoginError as error:
             client.shutdown()
+            if isinstance(error.__context__, imaplib.IMAP4.abort):
+                raise error.__context__ from None
             raise ListingFailed(f"{self._host} refuses the credentials; check them.") from error
         except BaseException:
             client.shutdown()
@@ -213,7 +214,7 @@ class _Connection(imaplib.IMAP4):
 
     def start_step(self, literal_bytes: int) -> None:
         """Start the limits of a step."""
-        self._settings.budget.spend(_STEP_BYTES)
+        self._settings.budget.spend(self._settings.limits.bytes_per_request)
         self._literal_bytes = literal_bytes
         self._lines = 0
         self._ends_at = time.monotonic() + _STEP_REQUESTS * self._settings.limits.request_s

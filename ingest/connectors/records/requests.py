@@ -15,8 +15,6 @@ from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooL
 from kebab.sandbox.progress import report_progress
 
 _MAX_PAUSE_S: Final = 120.0
-# A request costs the server's budget this much beside its answer.
-_REQUEST_BYTES: Final = 1024
 _UNAVAILABLE: Final = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSALS: Final = frozenset({401, 403})
 _NOT_FOUND: Final = frozenset({404, 410})
@@ -174,7 +172,7 @@ class ServerRequests:
                 f"A setting or credential for {self._server.host} has a character that can't be sent, perhaps"
                 " an invisible one; enter it again."
             )
-        self._budget.spend(_REQUEST_BYTES)
+        self._budget.spend(self._limits.bytes_per_request)
         with self._fetcher.send(
             self._server.with_key(key).url,
             method=method,

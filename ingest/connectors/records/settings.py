@@ -30,6 +30,8 @@ class ReaderLimits:
     #: of a listing beside those that each listed document adds, and of a document beside its own
     spare_bytes: int = 256 * 1024**2
     bytes_per_document: int = 64 * 1024
+    #: that each request counts beside its answer
+    bytes_per_request: int = 4 * 1024
     #: of a listing until its first document
     probe_bytes: int = 40 * 1024**2
     #: of one listing

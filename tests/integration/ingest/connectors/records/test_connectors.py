@@ -8,9 +8,7 @@ from imapclient.exceptions import IMAPClientError
 
 from ingest.connectors.errors import SourceAway
 from ingest.connectors.records import mailbox
-from ingest.connectors.records.budget import ByteBudget
 from ingest.connectors.records.protocol import DocumentRecord
-from ingest.connectors.records.settings import ReaderLimits, ReaderSettings
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -21,6 +19,7 @@ from search.models import Document
 from tests.integration.ingest.connectors.records.hosts import ATOM, HOSTS, RSS, feed_host, webdav_host
 from tests.support.actors import make_member
 from tests.support.jobs import counts, failure, indexed_texts, sync, work
+from tests.support.readers import reader_settings
 
 NOTES = {"tides": "About tides", "boats at sea": "About boats", "häfen": "About harbours"}
 
@@ -159,19 +158,8 @@ def test_mail_that_the_server_fails_at_does_not_stop_the_others(host, monkeypatc
 
 def read_mails(host, **limits):
     """Return the bytes of each mail, or the error in their place, read in this process."""
-    config = {name: value for name, value in host.config.items() if name != "credentials"}
-    budget = ByteBudget("127.0.0.1")
-    budget.start(1_000_000)
-    settings = ReaderSettings(
-        config=config,
-        credentials=host.config["credentials"],
-        private_hosts={"127.0.0.1"},
-        user_agent="Kebab",
-        limits=ReaderLimits(pauses_s=(0.0,), **limits),
-        budget=budget,
-    )
     found = []
-    with closing(mailbox.MailboxReader(settings)) as reader:
+    with closing(mailbox.MailboxReader(reader_settings(host.config, **limits))) as reader:
         listed = [each for each in reader.records("") if isinstance(each, DocumentRecord)]
         for each in listed:
             try:
