@@ -8,7 +8,7 @@ import itertools
 import socketserver
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,6 +26,8 @@ class Dialect:
     """Answers that a client takes for what it asked for; by default they are JSON."""
 
     status: str = "200 OK"
+    #: Targets that are not there.
+    missing: Collection[str] = ()
     mime: str = "application/json"
     #: Begins an answer that goes on with items for ever.
     opening: bytes = b"["
@@ -106,18 +108,18 @@ class Exchange(socketserver.StreamRequestHandler):
         """Send nothing until the test is over."""
         self.server.released.wait()
 
-    def read_request(self) -> bool:
-        """Read and record a request; return False at the end of the connection."""
+    def read_request(self) -> str:
+        """Read and record a request, and return its target; "" at the end of the connection."""
         words = self.rfile.readline().split()
         if len(words) < 2:
-            return False
+            return ""
         length = 0
         while line := self.rfile.readline().strip():
             name, _, value = line.partition(b":")
             length = int(value) if name.lower() == b"content-length" else length
         self.rfile.read(length)
         self.server.requested.append(words[1].decode())
-        return True
+        return self.server.requested[-1]
 
     def begin(self, status: str = "", **headers: object) -> None:
         """Send the head of an answer; `_` in names of headers stands for `-`."""
@@ -133,8 +135,11 @@ def _answers(answer: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
     """Return the harm of answering each request of a connection in this way."""
 
     def harm(exchange: Exchange) -> None:
-        while exchange.read_request():
-            answer(exchange)
+        while target := exchange.read_request():
+            if target in exchange.dialect.missing:
+                exchange.begin("404 Not Found", Content_Length=0)
+            else:
+                answer(exchange)
 
     return harm
 

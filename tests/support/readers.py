@@ -9,7 +9,7 @@ from ingest.connectors.records.settings import ReaderLimits, ReaderSettings
 
 def reader_settings(config: Mapping[str, Any], *, budget_bytes: int = 10**9, **limits: Any) -> ReaderSettings:
     """Return the settings of a source on this machine, whose requests are not repeated."""
-    budget = ByteBudget("127.0.0.1")
+    budget = ByteBudget("127.0.0.1", most_documents=1_000)
     budget.start(budget_bytes)
     return ReaderSettings(
         config={name: value for name, value in config.items() if name != "credentials"},

@@ -6,8 +6,9 @@ from ingest.connectors.errors import ListingFailed
 class ByteBudget:
     """The bytes that a server may still send; each document that it lists adds some."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, most_documents: int) -> None:
         self._server = server
+        self._most_documents = most_documents
         self._spent_bytes = 0
         self._most_bytes = 0
         self._documents = 0
@@ -29,5 +30,7 @@ class ByteBudget:
             )
 
     def earn(self, documents: int) -> None:
-        """Count documents that the server has listed."""
+        """Count documents that the server has listed. Raises ListingFailed for too many."""
         self._documents += documents
+        if self._documents > self._most_documents:
+            raise ListingFailed(f"{self._server} lists more than {self._most_documents:,} documents.")

@@ -7,7 +7,7 @@ set up Django: readers import no models.
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,26 +45,23 @@ class ReaderProcess:
             opening = json.loads(content)
             os.environ.update(opening["environment"])
             self._settings = _parse_settings(opening["settings"])
-            module, _, name = opening["reader"].partition(":")
-            self._reader = getattr(import_module(module), name)(self._settings)
+            self._reader = resolve_name(opening["reader"])(self._settings)
         return self._settings, self._reader
 
 
 def _parse_settings(given: Mapping[str, Any]) -> ReaderSettings:
     server = urlsplit(given["config"].get("url", "")).hostname
     limits = ReaderLimits(**given["limits"])
-    return ReaderSettings(**{**given, "limits": limits, "budget": ByteBudget(server or "The program")})
+    budget = ByteBudget(server or "The program", most_documents=limits.documents)
+    return ReaderSettings(**{**given, "limits": limits, "budget": budget})
 
 
 def _list(reader: RecordReader, settings: ReaderSettings, header: Header) -> Iterator[Header]:
-    limits, documents = settings.limits, 0
+    limits = settings.limits
     settings.budget.start(limits.spare_bytes, bytes_per_document=limits.bytes_per_document)
     for record in reader.records(header["cursor"]):
         if isinstance(record, DocumentRecord):
             settings.budget.earn(1)
-            documents += 1
-            if documents > limits.documents:
-                raise ListingFailed(f"The server lists more than {limits.documents:,} documents.")
         yield encode_record(record)
 
 

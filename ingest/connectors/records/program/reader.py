@@ -67,7 +67,7 @@ class _EndedBadly(Exception):
 
 
 class _Output:
-    """What a program prints: its lines, and the end of its remarks on standard error."""
+    """Output of a program: its lines, and the end of its remarks on standard error."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", silence_s: float) -> None:
         self._lines, self._remarks = _pipe(process.stdout), _pipe(process.stderr)

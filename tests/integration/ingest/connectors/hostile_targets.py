@@ -97,6 +97,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     "github": Dialect(page=_github_page),
     "gitlab": Dialect(page=_gitlab_page),
     "web": Dialect(
+        missing=("/robots.txt",),
         mime="text/html",
         opening=b"<!doctype html><title>Tides</title>",
         item=b'<p>About <a href="/tides">tides</a></p>',

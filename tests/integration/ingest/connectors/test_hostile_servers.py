@@ -118,7 +118,7 @@ def test_hostile_server_is_given_up(kind, hostility, small_limits, make_source, 
 
 
 def names_its_server(refusal):
-    words = ("127.0.0.1", "The program", "No answer within", "Line ", "The server", "repository")
+    words = ("127.0.0.1", "The program", "No answer within", "Line ", "repository", "git ended")
     return isinstance(refusal, FileNotFoundError) or any(word in str(refusal) for word in words)
 
 

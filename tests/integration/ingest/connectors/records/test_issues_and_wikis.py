@@ -154,6 +154,19 @@ def test_pull_requests_are_read_if_wanted(workspace, make_record_source):
         assert paths(workspace) == {"issues/1.md", "pulls/2.md"}
 
 
+def test_pull_requests_that_are_not_read_count_as_listed(workspace, make_record_source, set_limits):
+    set_limits(page_items=1, spare_bytes=3_000, bytes_per_document=10_000, bytes_per_request=0)
+    with github_host() as host:
+        for number in range(9):
+            host.tick()
+            host.put_directly(f"note {number}", "About it")
+            host.issues[f"note {number}"].more["pull_request"] = {}
+        host.tick()
+        host.put("tides", "About tides")
+        sync(make_record_source("github", host.config))
+    assert paths(workspace) == {"issues/10.md"}
+
+
 def test_confidential_issues_and_internal_notes_stay_out(workspace, gitlab_server, make_source):
     gitlab_server.put("tides", "About tides")
     gitlab_server.put("boats", "About boats")

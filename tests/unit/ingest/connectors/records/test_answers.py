@@ -83,13 +83,15 @@ def test_xml_of_too_many_nodes_is_refused(monkeypatch, item):
 
 
 def test_bytes_of_an_act_are_limited_by_what_it_lists():
-    budget = ByteBudget("example.org")
+    budget = ByteBudget("example.org", most_documents=2)
     budget.start(100, bytes_per_document=10)
     budget.spend(100)
     budget.earn(2)
     budget.spend(20)
     with pytest.raises(ListingFailed, match=r"example\.org sends more than the 120 bytes"):
         budget.spend(1)
+    with pytest.raises(ListingFailed, match=r"example\.org lists more than 2 documents"):
+        budget.earn(1)
     budget.start(50)
     budget.spend(50)
     budget.earn(1)
