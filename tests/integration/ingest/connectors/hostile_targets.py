@@ -184,6 +184,7 @@ def _mailbox(harm: Callable[[Exchange, bytes], None], *places: bytes) -> Harm:
     """Return the harm of a mailbox that answers all commands but those of `places`."""
 
     def serve(exchange: Exchange) -> None:
+        exchange.server.requested.append("a connection")
         if b"" in places:
             harm(exchange, b"")
         exchange.send(b"* OK ready\r\n")
