@@ -20,6 +20,8 @@ class StreamedResponse:
     def __init__(self, response: httpcore2.Response) -> None:
         self._response = response
         self.status: int = response.status
+        #: bytes of the body as they came, compressed or not
+        self.received_bytes = 0
 
     def headers(self, name: str) -> list[str]:
         """Return all values of a header, in order; `name` in lower case.
@@ -41,12 +43,11 @@ class StreamedResponse:
         if announced.isdecimal() and len(announced) < 20 and int(announced) > limit_bytes:
             raise _too_large(limit_bytes)
         body = bytearray()
-        received = 0
         inflater = self._inflater(limit_bytes)
         for piece in self._response.iter_stream():
-            received += len(piece)
+            self.received_bytes += len(piece)
             body += piece if inflater is None else inflater.feed(piece)
-            if max(received, len(body)) > limit_bytes:
+            if max(self.received_bytes, len(body)) > limit_bytes:
                 raise _too_large(limit_bytes)
         if inflater is not None:
             inflater.finish()

@@ -246,4 +246,6 @@ class SandboxProcess:
 def _exit_reason(code: int) -> ChildDied:
     if code >= 0:
         return ChildDied(f"it ended with status {code}")
+    if code == -signal.SIGXCPU:
+        return ChildDied("it used up its processor time (SIGXCPU)")
     return ChildDied(f"it crashed ({signal.Signals(-code).name})")

@@ -9,6 +9,9 @@ from types import ModuleType
 
 import kebab
 
+#: names of the operator's certificate authorities, for processes that talk to servers
+_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -45,9 +48,11 @@ class Program:
 
     def environment(self) -> dict[str, str]:
         """Return an environment without secrets, in case the process is exploited."""
+        trusted = {name: os.environ[name] for name in _AUTHORITIES if name in os.environ}
         packages = (kebab, *(self.libraries or ()))
         roots = [str(Path(str(package.__file__)).resolve().parent.parent) for package in packages]
         return {
+            **trusted,
             "PATH": os.defpath,
             "LANG": "C.UTF-8",
             "PYTHONPATH": os.pathsep.join(roots),

@@ -64,14 +64,14 @@ class SandboxWorker:
             process.stop()
 
     def _exchange(self, request: Request, read: Callable[[Iterator[Header]], T]) -> T:
-        process = self._ready_process()
+        process = self._ready_process(request.on_wait)
         with closing(process.exchange(request, request.start_deadline())) as replies:
             try:
                 return read(replies)
             except (LookupError, TypeError, ValueError) as error:
                 raise ChildDied("it sent a malformed answer") from error
 
-    def _ready_process(self) -> SandboxProcess:
+    def _ready_process(self, on_wait: Callable[[], None]) -> SandboxProcess:
         if self.is_aborted:
             raise SandboxUnavailable("this process was aborted")
         if self._owner_pid != os.getpid():
@@ -80,7 +80,7 @@ class SandboxWorker:
         if self._process is not None and not self._process.is_alive:
             self.close()
         if self._process is None:
-            self._process = SandboxProcess(self._program)
+            self._process = SandboxProcess(self._program, on_wait=on_wait)
         if self.is_aborted:  # while the process was starting
             self._process.stop()
         return self._process

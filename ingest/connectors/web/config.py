@@ -15,6 +15,9 @@ from search.retrieval.query.glob import Glob, compile_glob
 DEFAULT_MAX_PAGES: Final = 1_000
 MAX_MAX_PAGES: Final = 20_000
 DEFAULT_MAX_DEPTH: Final = 20
+#: Bytes of all answers of a crawl: a page of the web has 30 to 100 kB, a manual as PDF some megabytes.
+_BYTES_PER_PAGE: Final = 2_000_000
+_LEAST_MAX_BYTES: Final = 500_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,11 @@ class WebConfig:
             max_depth=config.get("max_depth", DEFAULT_MAX_DEPTH),
             parameters=parameters,
         )
+
+    @property
+    def max_bytes(self) -> int:
+        """Return the most that the site may send in one crawl."""
+        return _LEAST_MAX_BYTES + _BYTES_PER_PAGE * self.max_pages
 
     def is_chosen(self, path: str) -> bool:
         """Return whether the patterns include a document path."""

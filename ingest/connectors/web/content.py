@@ -2,11 +2,13 @@
 
 import re
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ingest.connectors.walk_rules import WalkRules
 from ingest.parsers.file_types import code_language_of, extension_of, type_by_name
 from search.documents.charset import charset_for_label
+
+if TYPE_CHECKING:  # a child process imports this module, and has no settings
+    from ingest.connectors.walk_rules import WalkRules
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 #: Finding the links of a longer page would take more than a second.
@@ -80,7 +82,7 @@ def readable_path(path: str, mime: str) -> str | None:
     return path if known_type is not None and is_plausible else None
 
 
-def limit_bytes(path: str, rules: WalkRules) -> int:
+def limit_bytes(path: str, rules: "WalkRules") -> int:
     """Return the size limit of a page."""
     if code_language_of(path) is not None:
         return rules.max_code_bytes

@@ -7,10 +7,9 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.walk_rules import SkipReason
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.connectors.web.pages import REDIRECTS
-from ingest.connectors.web.requests import SiteRequests
-from ingest.connectors.web.robots import MAX_ROBOTS_BYTES, RobotRules
-from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap, SitemapUnreadable, parse_sitemap
-from kebab.http_client.download import StreamedResponse
+from ingest.connectors.web.requests import SiteAnswer, SiteRequests
+from ingest.connectors.web.robots import MAX_ROBOTS_BYTES
+from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
 _Result = TypeVar("_Result")
@@ -21,8 +20,15 @@ _MAX_SITEMAPS = 500
 _MAX_INTERVAL_S = 60.0
 
 
-class RobotsFile(RobotRules):
-    """The rules of a site's robots.txt, fetched."""
+class RobotsFile:
+    """The rules of a site's robots.txt, which the process that read it applies."""
+
+    def __init__(self, requests: SiteRequests, home: Address, content: bytes) -> None:
+        self._requests = requests
+        self._home = home
+        self._content = content
+        #: seconds between two requests that the site asks for; 0 if it states none
+        self.interval_s = self._judge(home.url)[1]
 
     @classmethod
     def fetch(cls, requests: SiteRequests, home: Address) -> Self:
@@ -31,13 +37,23 @@ class RobotsFile(RobotRules):
         RFC 9309, 2.3.1: without a file everything is allowed; while it can't be reached nothing is.
         """
         answer = _fetch_file(requests, home.with_key("/robots.txt"), _read_robots)
-        rules = cls(b"" if answer is None else answer)
+        rules = cls(requests, home, b"" if answer is None else answer)
         if rules.interval_s > _MAX_INTERVAL_S:
             raise ListingFailed(
                 f"robots.txt of {home.host} asks for {rules.interval_s:,.0f} seconds between two requests;"
                 f" {_MAX_INTERVAL_S:.0f} are the most that is waited."
             )
         return rules
+
+    def allows(self, url: str) -> bool:
+        """Return whether `url` may be requested. Raises ListingFailed if the rules can't be applied."""
+        return self._judge(url)[0]
+
+    def _judge(self, url: str) -> tuple[bool, float]:
+        try:
+            return self._requests.judge(url, self._content)
+        except RequestFailed as error:
+            raise ListingFailed(f"robots.txt of {self._home.host} {error}.") from error
 
 
 def fetch_sitemap_pages(
@@ -78,19 +94,19 @@ def _parse_sitemap_address(text: str, base: Address) -> Address | None:
     return parse_address(text, base=base, parameters=names)
 
 
-def _read_robots(answer: StreamedResponse) -> bytes:
+def _read_robots(answer: SiteAnswer) -> bytes:
     try:
         return answer.read(MAX_ROBOTS_BYTES)
     except ResponseTooLarge as error:
         raise ListingFailed(f"robots.txt {error}, more than are read.") from error
 
 
-def _read_sitemap(answer: StreamedResponse) -> Sitemap:
-    return parse_sitemap(answer.read(MAX_SITEMAP_BYTES))
+def _read_sitemap(answer: SiteAnswer) -> Sitemap:
+    return answer.read_sitemap(MAX_SITEMAP_BYTES)
 
 
 def _fetch_file(
-    requests: SiteRequests, address: Address, read: Callable[[StreamedResponse], _Result]
+    requests: SiteRequests, address: Address, read: Callable[[SiteAnswer], _Result]
 ) -> _Result | None:
     """Apply `read` to the response; return None when the site has no such file. Raises ListingFailed."""
     first = address
@@ -103,7 +119,7 @@ def _fetch_file(
                     _check_absence(answer.status, first)
                     return None
                 target = _parse_sitemap_address(answer.header("location"), address)
-        except (RequestFailed, SitemapUnreadable) as error:
+        except RequestFailed as error:
             raise ListingFailed(f"{first.url} {error}.") from error
         if (
             target is None

@@ -1,15 +1,17 @@
 """Scanner of a page's links, canonical address and directives for robots.
 
-It is not a full HTML parser, because it runs on untrusted bytes outside the sandbox: it takes time linear in
-the page, and ignores markup that it does not understand.
+It is not a full HTML parser: it takes time linear in the page, and ignores what it does not understand.
 """
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
+from urllib.parse import urljoin
+
+from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS, Address, UrlScope, parse_address
 
 MAX_LINKS: Final = 5_000
 # Most elements scanned; ten megabytes of such elements alone would take a quarter of a minute.
@@ -36,6 +38,34 @@ class PageLinks:
     base: str | None = None
     #: (name, content) of the meta elements for robots.
     robots: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkResolver:
+    """A resolver of the raw links of the page at `address` into keys of the source's own pages."""
+
+    address: Address
+    parameters: Collection[str]
+    scope: UrlScope
+
+    def keys(self, links: PageLinks) -> list[str]:
+        """Return the keys of the pages that a page links to, without repetition, in its order."""
+        found = (self._resolve_link(links, link) for link in links.links)
+        return list(dict.fromkeys(each.key for each in found if each is not None))
+
+    def canonical(self, links: PageLinks) -> str:
+        """Return the key of a page's canonical address; '' for none, or one outside the source."""
+        found = None if links.canonical is None else self._resolve_link(links, links.canonical)
+        return "" if found is None else found.key
+
+    def _resolve_link(self, links: PageLinks, link: str) -> Address | None:
+        base = links.base or ""
+        try:
+            text = urljoin(base, link) if len(base) <= MAX_ADDRESS_CHARS else link
+        except ValueError:  # invalid brackets
+            return None
+        found = parse_address(text, base=self.address, parameters=self.parameters)
+        return found if found is not None and self.scope.holds(found) else None
 
 
 def scan_links(text: str, robot: str) -> PageLinks:

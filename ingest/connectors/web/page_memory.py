@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 
 from ingest.blob_cleanup import release_blobs
 from ingest.models import WebPage
@@ -28,6 +28,11 @@ class PageMemory:
         """Return (address, content hash) of every document in all versions of the source."""
         documents = Document.objects.in_workspace(self._source.workspace_id).filter(source=self._source)
         return documents.order_by("pk").values_list("metadata__url", "content_hash")
+
+    def size_bytes(self) -> int:
+        """Return the size of all that this job has stored."""
+        stored = self._pages().filter(seen_by=self._job_id).aggregate(total=Sum("size_bytes"))
+        return stored["total"] or 0
 
     def find(self, key: str) -> WebPage | None:
         """Return the stored page, None if there is none."""

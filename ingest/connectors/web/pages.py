@@ -3,18 +3,14 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
-from urllib.parse import urljoin
 
 from ingest.connectors.walk_rules import SkipReason, WalkRules
-from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS, Address, UrlScope, parse_address
-from ingest.connectors.web.content import HTML, limit_bytes, mime_of, readable_path, to_utf8
-from ingest.connectors.web.links import PageLinks, scan_links
+from ingest.connectors.web.addresses import Address, UrlScope
+from ingest.connectors.web.content import limit_bytes, mime_of, readable_path
+from ingest.connectors.web.links import LinkResolver
 from ingest.connectors.web.page_memory import PageMemory
-from ingest.connectors.web.requests import SiteRequests
-from ingest.connectors.web.robots import ROBOT, Directives
+from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from ingest.models import WebPage
-from ingest.parsers.decode import decode
-from kebab.http_client.download import StreamedResponse
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -83,7 +79,7 @@ class _PendingPage:
 
     address: Address
     known: WebPage | None
-    links: "_LinkResolver"
+    links: LinkResolver
 
 
 class PageReader:
@@ -107,7 +103,8 @@ class PageReader:
         if known is not None and self._memory.is_fresh(known):
             return _known_outcome(known)
         self._on_position(request.path)
-        pending = _PendingPage(address=request.address, known=known, links=_LinkResolver(parameters, scope))
+        links = LinkResolver(address=request.address, parameters=tuple(parameters), scope=scope)
+        pending = _PendingPage(address=request.address, known=known, links=links)
         try:
             with self._requests.get(request.address, self._memory.validators(known)) as answer:
                 outcome = self._build_outcome(answer, pending)
@@ -133,7 +130,7 @@ class PageReader:
         elif isinstance(outcome, PageMissing):
             self._memory.store(**none, skipped=outcome.reason)
 
-    def _build_outcome(self, answer: StreamedResponse, pending: _PendingPage) -> Outcome:
+    def _build_outcome(self, answer: SiteAnswer, pending: _PendingPage) -> Outcome:
         known = pending.known
         if answer.status in REDIRECTS and answer.header("location"):
             return PageRedirect(location=answer.header("location"))
@@ -152,23 +149,21 @@ class PageReader:
         left_out = self._rules.skip_reason_for_name(path)
         if left_out is not None:
             return PageMissing(reason=left_out, detail="has a name that is left out")
-        return FetchedPage(page=self._store_page(answer, pending, path, mime))
+        return FetchedPage(page=self._store_page(answer, pending, path))
 
-    def _store_page(self, answer: StreamedResponse, pending: _PendingPage, path: str, mime: str) -> WebPage:
-        content = to_utf8(answer.read(limit_bytes(path, self._rules)), answer.header("content-type"))
-        links = scan_links(decode(content), ROBOT) if mime in HTML else PageLinks()
-        directives = Directives.parse(links.robots, answer.headers("x-robots-tag"))
+    def _store_page(self, answer: SiteAnswer, pending: _PendingPage, path: str) -> WebPage:
+        read = answer.read_page(pending.links, limit_bytes(path, self._rules))
         return self._memory.store(
             pending.address.key,
-            None if directives.noindex else content,
+            read.content,
             known=pending.known,
             url=pending.address.url,
             path=path,
-            is_noindex=directives.noindex,
+            is_noindex=read.content is None,
             etag=answer.header("etag"),
             last_modified=answer.header("last-modified"),
-            links=[] if directives.nofollow else pending.links.keys(links, pending.address),
-            canonical=pending.links.canonical(links, pending.address),
+            links=read.links,
+            canonical=read.canonical,
         )
 
 
@@ -180,30 +175,3 @@ def _known_outcome(page: WebPage) -> Outcome:
     if page.skipped:
         return PageMissing(reason=SkipReason(page.skipped), detail=f"was left out: {page.skipped}")
     return FetchedPage(page=page)
-
-
-class _LinkResolver:
-    """A resolver of raw links into keys of the source's own pages."""
-
-    def __init__(self, parameters: Collection[str], scope: UrlScope) -> None:
-        self._parameters = parameters
-        self._scope = scope
-
-    def keys(self, links: PageLinks, address: Address) -> list[str]:
-        """Return the keys of the pages that a page links to, without repetition, in its order."""
-        found = (self._resolve_link(links, address, link) for link in links.links)
-        return list(dict.fromkeys(each.key for each in found if each is not None))
-
-    def canonical(self, links: PageLinks, address: Address) -> str:
-        """Return the key of a page's canonical address; '' for none, or one outside the source."""
-        found = None if links.canonical is None else self._resolve_link(links, address, links.canonical)
-        return "" if found is None else found.key
-
-    def _resolve_link(self, links: PageLinks, address: Address, link: str) -> Address | None:
-        base = links.base or ""
-        try:
-            text = urljoin(base, link) if len(base) <= MAX_ADDRESS_CHARS else link
-        except ValueError:  # invalid brackets
-            return None
-        found = parse_address(text, base=address, parameters=self._parameters)
-        return found if found is not None and self._scope.holds(found) else None

@@ -29,11 +29,11 @@ class Sitemap:
     sitemaps: list[str] = field(default_factory=list)
 
 
-def parse_sitemap(content: bytes) -> Sitemap:
-    """Parse a sitemap, 50,000 addresses at most. Raises SitemapUnreadable."""
+def parse_sitemap(content: bytes, limit_bytes: int = MAX_SITEMAP_BYTES) -> Sitemap:
+    """Parse a sitemap of up to `limit_bytes` and 50,000 addresses. Raises SitemapUnreadable."""
     if content.startswith(_GZIP):
         try:
-            content = inflate(content, MAX_SITEMAP_BYTES)
+            content = inflate(content, limit_bytes)
         except RequestFailed as error:
             raise SitemapUnreadable(str(error)) from error
     if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):

@@ -17,8 +17,7 @@ from ingest.connectors.web.crawl import Crawl
 from ingest.connectors.web.discovery import RobotsFile
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.pages import MAX_LOCATION_CHARS, REDIRECTS
-from ingest.connectors.web.requests import SiteRequests
-from kebab.http_client.download import StreamedResponse
+from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from kebab.http_client.errors import RequestFailed
 from search.models import Source
 from search.retrieval.document_date import parse_http_date
@@ -38,11 +37,12 @@ def open_site(
         config = WebConfig.parse(source.config)
     except (ValueError, InvalidGlob) as error:
         raise ListingFailed(str(error)) from error
-    requests = SiteRequests(config.home, while_waiting)
-    try:
-        yield WebSource(config, requests, PageMemory(source, job_id), on_position)
-    finally:
-        requests.close()
+    memory = PageMemory(source, job_id)
+    requests = SiteRequests(
+        config.home, while_waiting, max_bytes=config.max_bytes, received_bytes=memory.size_bytes()
+    )
+    with closing(requests):
+        yield WebSource(config, requests, memory, on_position)
 
 
 def open_start_page(config: Mapping[str, Any], while_waiting: Callable[[], None]) -> str:
@@ -52,7 +52,7 @@ def open_start_page(config: Mapping[str, Any], while_waiting: Callable[[], None]
     """
     parsed = WebConfig.parse(config)
     page = parsed.start or parsed.home
-    with closing(SiteRequests(parsed.home, while_waiting)) as requests:
+    with closing(SiteRequests(parsed.home, while_waiting, max_bytes=parsed.max_bytes)) as requests:
         if not RobotsFile.fetch(requests, parsed.home).allows(page.url):
             raise ListingFailed(f"robots.txt of {page.host} does not allow {page.url}.")
         try:
@@ -63,7 +63,7 @@ def open_start_page(config: Mapping[str, Any], while_waiting: Callable[[], None]
     return page.url
 
 
-def _check_answer(page: Address, answer: StreamedResponse) -> None:
+def _check_answer(page: Address, answer: SiteAnswer) -> None:
     if answer.status in REDIRECTS:
         location = urljoin(page.url, answer.header("location")[:MAX_LOCATION_CHARS])
         target = parse_address(location)

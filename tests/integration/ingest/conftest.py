@@ -2,11 +2,13 @@
 
 import pytest
 
+from ingest.connectors.web import requests
 from ingest.jobs.queue import hints
 from search.corpus import ensure_source
 from search.embedders import configured
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
 from tests.integration.ingest.connectors.web.site import html, serving
+from tests.integration.ingest.connectors.web.site_workers import shared_worker
 from tests.support.corpus import make_workspace
 
 GIT_FILES = {"README.md": "read\n", "docs/a.md": "alpha\n", "docs/b.md": "beta\n"}
@@ -40,8 +42,9 @@ def source(workspace, folder):
 
 
 @pytest.fixture
-def reachable_sites(settings):
-    """Allow crawling of sites on this machine, without a pause between requests."""
+def reachable_sites(settings, monkeypatch):
+    """Allow crawling of sites on this machine, without a pause between requests, by one process."""
+    monkeypatch.setattr(requests, "SandboxWorker", lambda program: shared_worker())
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
     settings.KEBAB_CRAWL_REQUESTS_PER_S = 10_000
     settings.KEBAB_CRAWL_LIMIT_S = 5

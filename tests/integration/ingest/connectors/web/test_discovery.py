@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from ingest.connectors.web import sitemap as sitemaps
 from ingest.connectors.web.rate import RateLimiter
 from ingest.errors import JobCancelled
+from kebab.sandbox.errors import ChildDied
 from tests.integration.ingest.connectors.web.site import (
     LINKED_PAGES,
     Page,
@@ -15,6 +15,7 @@ from tests.integration.ingest.connectors.web.site import (
     redirect,
     sitemap,
 )
+from tests.integration.ingest.connectors.web.site_workers import WorkerWithoutProcess
 from tests.support.jobs import failure, indexed_texts, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites", "linked_site")
@@ -26,6 +27,10 @@ def index(*addresses):
     return Page(body=f"<sitemapindex>{listed}</sitemapindex>".encode(), mime="text/xml")
 
 
+def crash(*_):
+    raise ChildDied("it ran out of memory")
+
+
 def test_robots_txt_is_respected(workspace, site, make_source):
     text = b"User-agent: *\nDisallow: /\n\nUser-agent: Kebab\nDisallow: /docs/*.html$\nAllow: /docs/\n"
     site.pages["/robots.txt"] = Page(body=text, mime="text/plain")
@@ -33,6 +38,13 @@ def test_robots_txt_is_respected(workspace, site, make_source):
     assert report["skipped_by_reason"] == {"disallowed_by_robots": 1}
     assert indexed_texts(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
     assert "/docs/intro.html" not in site.targets()
+
+
+def test_robots_txt_that_cannot_be_applied_allows_nothing(site, make_source, monkeypatch):
+    monkeypatch.setattr("ingest.connectors.web.child.judge_address", crash)
+    monkeypatch.setattr("ingest.connectors.web.requests.SandboxWorker", WorkerWithoutProcess)
+    assert "robots.txt" in failure(make_source())
+    assert site.targets() == []
 
 
 @pytest.mark.parametrize(
@@ -126,6 +138,6 @@ def test_sitemap_that_cannot_be_read_deletes_nothing(workspace, site, make_sourc
 
 
 def test_packed_sitemap_that_grows_without_end_is_refused(site, make_source, monkeypatch):
-    monkeypatch.setattr(sitemaps, "MAX_SITEMAP_BYTES", 1_000_000)
+    monkeypatch.setattr("ingest.connectors.web.discovery.MAX_SITEMAP_BYTES", 1_000_000)
     site.pages["/map.xml.gz"] = Page(body=gzip.compress(b" " * 20_000_000), mime="application/gzip")
     assert "1,000,000 bytes" in failure(make_source(sitemap=site.url("/map.xml.gz")))

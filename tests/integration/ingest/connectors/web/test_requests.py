@@ -1,15 +1,19 @@
 """Sites that lie, hang, flood or redirect badly: the job ends, and the other pages are indexed."""
 
 import gzip
+import os
+import signal
 import socket
 from itertools import count, repeat
 
 import pytest
 
-from ingest.connectors.web import content
+from ingest.connectors.web import config, content, requests
+from kebab.sandbox.worker import SandboxWorker
 from search.corpus import ensure_source
 from tests.integration.ingest.connectors.authority import Authority
 from tests.integration.ingest.connectors.web.site import Page, html, redirect, serving
+from tests.integration.ingest.connectors.web.site_workers import WorkerWithoutProcess, shared_worker
 from tests.support.jobs import failure, indexed_texts, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
@@ -23,7 +27,8 @@ def source(make_source):
 
 @pytest.fixture
 def connected_addresses(monkeypatch):
-    """Return the list of addresses to which connections are opened."""
+    """Return the list of addresses to which connections are opened, in this process."""
+    monkeypatch.setattr(requests, "SandboxWorker", WorkerWithoutProcess)
     opened, create = [], socket.create_connection
 
     def note(address, *arguments, **options):
@@ -68,6 +73,11 @@ def flooding_head(exchange):
     exchange.end_headers()
 
 
+def deadly(exchange):
+    os.kill(shared_worker().child_pid, signal.SIGSEGV)
+    exchange.server.released.wait()
+
+
 def encoded_page(encoding, body):
     return Page(body=body, headers=(("Content-Encoding", encoding),))
 
@@ -80,6 +90,7 @@ def encoded_page(encoding, body):
         break_off,
         no_http,
         flooding_head,
+        deadly,
         encoded_page("gzip", gzip.compress(b"x" * 1000)[:-12]),
         encoded_page("gzip", b"plain"),
         encoded_page("br", b"plain"),
@@ -90,6 +101,7 @@ def encoded_page(encoding, body):
         "broken_off",
         "no_http",
         "flooding_head",
+        "deadly",
         "broken_gzip",
         "no_gzip",
         "other_packing",
@@ -117,6 +129,24 @@ def test_pages_that_are_too_large_are_skipped(workspace, site, source, monkeypat
     link_bad(site, endless=endless, large_by_its_word=large_by_its_word, bomb=bomb)
     assert sync(source)["skipped_by_reason"] == {"too_large": 3}
     assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
+
+
+def test_site_that_sends_more_than_so_many_pages_have_deletes_nothing(workspace, site, source, monkeypatch):
+    link_bad(site)
+    sync(source)
+    monkeypatch.setattr(config, "_LEAST_MAX_BYTES", 0)
+    monkeypatch.setattr(config, "_BYTES_PER_PAGE", 100)
+    link_bad(site, **{f"large{nth}": html("Large" * 5_000) for nth in range(9)})
+    site.asked.clear()
+    assert "max_pages" in failure(source)
+    assert [target for target in site.targets() if "large" in target] == ["/large0.html", "/large1.html"]
+    assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
+
+
+def test_process_that_was_taken_over_leads_to_no_other_host(subtests):
+    for key in ("@169.254.169.254/", "//host/" + "x" * 1_000, "/a b", "", None):
+        with subtests.test(key=key), pytest.raises((TypeError, ValueError)):
+            requests._read_page(iter([{"links": [key], "canonical": "", "is_noindex": True}]))
 
 
 def test_pages_that_are_not_what_they_say_harm_nobody(workspace, site, source):
@@ -228,6 +258,7 @@ def test_page_is_no_longer_than_its_server_says(workspace, site, source):
 
 @pytest.fixture
 def authority(tmp_path, monkeypatch):
+    monkeypatch.setattr(requests, "SandboxWorker", SandboxWorker)  # a process with this environment
     made = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(made.file))
     return made
