@@ -5,8 +5,9 @@ A name that passes a check and is then resolved again could lead elsewhere the s
 
 import ipaddress
 import socket
-from collections.abc import Collection
-from concurrent.futures import Future
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from threading import Thread
 from typing import Any
@@ -17,22 +18,28 @@ from kebab.http_client.errors import AddressRefused, RequestFailed, TimedOut
 # translator maps IPv4 addresses (RFC 6052).
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 _TRANSLATED_IPV4 = ipaddress.IPv6Network("64:ff9b::/96")
+_WAIT_PERIOD_S = 0.5
 _LOOPBACK_NAME = "localhost"
 # One message for both failures, or it would reveal which internal names exist.
 _NOT_PUBLIC = "has no public address, and its name is not in KEBAB_PRIVATE_HOSTS"
 
 
 def resolve_permitted(
-    host: str, port: int, private_hosts: Collection[str], *, limit_s: float | None = None
+    host: str,
+    port: int,
+    private_hosts: Collection[str],
+    *,
+    limit_s: float | None = None,
+    on_wait: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Return the numeric addresses of `host`, in the resolver's order, all of which Kebab may reach.
 
     Private, loopback, link-local and reserved ones are permitted for the names in `private_hosts` only.
     Raises AddressRefused, RequestFailed for a name without an address, TimedOut after `limit_s`. Without a
-    limit it takes as long as the resolver does.
+    limit it takes as long as the resolver does; with one `on_wait` is called twice a second, and may raise.
     """
     try:
-        found = _look_up(host, port, limit_s)
+        found = _look_up(host, port, limit_s, on_wait)
     except TimeoutError as error:
         raise TimedOut("did not answer in time") from error
     except (OSError, UnicodeError) as error:
@@ -61,7 +68,7 @@ def is_explicit_address(host: str) -> bool:
     return host.lower() == _LOOPBACK_NAME or _is_numeric(host)
 
 
-def _look_up(host: str, port: int, limit_s: float | None) -> list[Any]:
+def _look_up(host: str, port: int, limit_s: float | None, on_wait: Callable[[], None]) -> list[Any]:
     """Return what `getaddrinfo` finds. Raises TimeoutError after `limit_s`, OSError, UnicodeError."""
     if limit_s is None or _is_numeric(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -70,7 +77,12 @@ def _look_up(host: str, port: int, limit_s: float | None) -> list[Any]:
     # shared pool a few dead names would delay all others, and exits would wait for its threads. A caller
     # waits for `limit_s` before its next lookup, so that few threads of each caller remain.
     Thread(target=_set_found, args=(found, host, port), name="name lookup", daemon=True).start()
-    return found.result(limit_s)
+    ends_at = time.monotonic() + limit_s
+    while (left_s := ends_at - time.monotonic()) > _WAIT_PERIOD_S:
+        if wait([found], _WAIT_PERIOD_S).done:
+            break
+        on_wait()
+    return found.result(max(0.0, left_s))
 
 
 def _set_found(found: "Future[list[Any]]", host: str, port: int) -> None:

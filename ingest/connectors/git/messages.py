@@ -9,6 +9,10 @@ _KNOWN: Final = tuple(
     for pattern, sentence in (
         (r"no space left on device|disk quota", "The disk is full; make room and sync again."),
         (
+            r"out of memory|alloc failed|mmap failed",
+            "The repository needs more memory than git may use here.",
+        ),
+        (
             r"could not read (username|password)|authentication failed|returned error: 40[13]",
             "The repository's host asks for credentials, or refuses those that it got.",
         ),

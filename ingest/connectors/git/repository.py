@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 _SHA1_DIGITS = 40
 # Each fetch leaves a pack; many of them make lookups slow and retain unreferenced objects.
 _MOST_PACKS = 20
+#: A branch or a tag takes about 70 bytes: enough for a hundred thousand.
+_MAX_REFERENCES_BYTES = 8_000_000
 _STRICT = "--upload-pack=git-upload-pack --strict"
 _FETCH = (
     "fetch",
@@ -54,6 +56,7 @@ class Repository:
             self.url,
             *names,
             limit_s=settings.KEBAB_GIT_LIMIT_S,
+            max_output_bytes=_MAX_REFERENCES_BYTES,
         )
         return parse_refs(output)
 

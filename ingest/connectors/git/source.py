@@ -34,6 +34,9 @@ from kebab.http_client.addresses import resolve_permitted
 from kebab.http_client.errors import RequestFailed
 from search.models import Source, SourceVersion
 
+# Resolvers give up after 10 to 30 seconds.
+_LOOK_UP_LIMIT_S = 30.0
+
 
 class GitSource:
     """A connector that lists and reads the files of one commit."""
@@ -108,7 +111,7 @@ def list_references(source: Source, while_waiting: Callable[[], None]) -> NamedC
     with TemporaryDirectory(prefix="kebab-git-") as folder:
         paths = CopyPaths(Path(folder))
         write_config(paths, remote.address)
-        addresses = _resolve_host(remote.address)
+        addresses = _resolve_host(remote.address, while_waiting)
         with git_environment(paths, remote.address, addresses, remote.credentials) as environment:
             git = Git(
                 git_dir=paths.git_dir,
@@ -154,7 +157,7 @@ def _update_copy(
     """Fetch the commit unless the copy has that of a resumed job; return it and the host's named commits."""
     if revision and copy.holds(tag, revision):
         return revision, NamedCommits()
-    addresses = _resolve_host(remote.address)
+    addresses = _resolve_host(remote.address, copy.git.while_waiting)
     with git_environment(copy.paths, remote.address, addresses, remote.credentials) as environment:
         online = replace(copy, git=replace(copy.git, environment=environment, secrets=_secrets(remote)))
         if revision:
@@ -163,11 +166,17 @@ def _update_copy(
         return online.fetch_commit(tag, requested, advertised), NamedCommits.from_advertised(advertised)
 
 
-def _resolve_host(address: GitAddress) -> list[str]:
+def _resolve_host(address: GitAddress, while_waiting: Callable[[], None]) -> list[str]:
     if address.transport is Transport.FILE:
         return []
     try:
-        return resolve_permitted(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
+        return resolve_permitted(
+            address.host,
+            address.port,
+            settings.KEBAB_PRIVATE_HOSTS,
+            limit_s=_LOOK_UP_LIMIT_S,
+            on_wait=while_waiting,
+        )
     except RequestFailed as error:
         raise ListingFailed(f"The repository's host {error}.") from error
 

@@ -1,7 +1,7 @@
 """The tree of files of a commit, read from one listing without a checkout."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ingest.connectors.errors import ListingFailed
@@ -11,6 +11,8 @@ from ingest.connectors.tree import FileFacts, readable_name
 from ingest.connectors.walk_rules import SkipReason
 
 MAX_FILES = 1_000_000
+# A million files take three seconds.
+_CHECK_FILES = 10_000
 _LINK = b"120000"
 _SUBMODULE = b"160000"
 # Mode, object name, size and path. Matched one by one: splitting the listing would copy all of it.
@@ -37,7 +39,9 @@ class GitTree:
     """A commit's directories and files; symbolic links and submodules are not followed."""
 
     def __init__(self, git: Git, commit: str, blobs: BlobReader) -> None:
-        self._root = _parse_tree(git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
+        self._root = _parse_tree(
+            git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit), git.while_waiting
+        )
         self._blobs = blobs
         # By directory id: nodes with non-ASCII names, by their names in NFC.
         self._in_nfc: dict[int, dict[str, Node]] = {}
@@ -90,10 +94,12 @@ def _index_by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
     }
 
 
-def _parse_tree(listing: bytes) -> dict[str, Node]:
+def _parse_tree(listing: bytes, while_waiting: Callable[[], None]) -> dict[str, Node]:
     root: dict[str, Node] = {}
     directories: dict[str, dict[str, Node]] = {"": root}
     for number, line in enumerate(_LINE.finditer(listing)):
+        if number % _CHECK_FILES == 0:
+            while_waiting()
         if number >= MAX_FILES:
             raise ListingFailed(f"The repository has more than {MAX_FILES:,} files.")
         mode, object_name, size, raw_path = line.groups()

@@ -10,7 +10,7 @@ from ingest.connectors.web.pages import REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from ingest.connectors.web.robots import MAX_ROBOTS_BYTES
 from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge
+from kebab.http_client.errors import RequestFailed
 
 _Result = TypeVar("_Result")
 
@@ -95,10 +95,7 @@ def _parse_sitemap_address(text: str, base: Address) -> Address | None:
 
 
 def _read_robots(answer: SiteAnswer) -> bytes:
-    try:
-        return answer.read(MAX_ROBOTS_BYTES)
-    except ResponseTooLarge as error:
-        raise ListingFailed(f"robots.txt {error}, more than are read.") from error
+    return answer.read(MAX_ROBOTS_BYTES)
 
 
 def _read_sitemap(answer: SiteAnswer) -> Sitemap:

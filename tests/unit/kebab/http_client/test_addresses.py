@@ -116,3 +116,15 @@ def test_localhost_and_an_address_as_such_name_their_address():
         host for host in ("127.0.0.1", "::1", "localhost", "LOCALHOST", "tei") if is_explicit_address(host)
     ]
     assert named == ["127.0.0.1", "::1", "localhost", "LOCALHOST"]
+
+
+def test_lookup_without_an_end_is_interrupted(monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: released.wait())
+
+    def cancel():
+        released.set()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        resolve_permitted("example.org", 80, frozenset(), limit_s=600, on_wait=cancel)

@@ -105,13 +105,13 @@ def test_repository_over_the_size_limit_is_given_up(
     workspace, repository, source, settings, monkeypatch, is_over_at_once
 ):
     sync(source)
-    repository.commit({"docs/a.md": "other\n", "big.bin": os.urandom(3_000_000)})
+    repository.commit({"docs/a.md": "other\n", "big.bin": os.urandom(1_500_000)})
     settings.KEBAB_GIT_LIMIT_BYTES = 1_000_000
     with monkeypatch.context() as quick:
         if is_over_at_once:
             quick.setattr("ingest.connectors.git.command.Git._check_limits", lambda *_: None)
         else:
-            quick.setattr("ingest.connectors.git.command._CHECK_S", 0.001)
+            quick.setattr("ingest.connectors.git.command.CHECK_S", 0.001)
         assert "KEBAB_GIT_LIMIT_BYTES" in failure(source)
     assert texts(workspace)["docs/a.md"] == "alpha"
     assert place_of(source).size_bytes == 0

@@ -13,7 +13,7 @@ def listing(names):
 
 
 def read(content):
-    return GitTree(SimpleNamespace(run=lambda *_: content), "commit", None)
+    return GitTree(SimpleNamespace(run=lambda *_: content, while_waiting=lambda: None), "commit", None)
 
 
 def test_file_is_found_by_its_path_in_nfc_the_first_of_several(subtests):
