@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import Connection
 
+from kebab.database.interruption import interruptible
 from kebab.tenancy.owner_connection import NotTheOwner, owner_connection
 from kebab.tenancy.partitions.layout import LEAVES, table_of
 from search.models import ChunkVector, EmbeddingSpace
@@ -56,7 +57,7 @@ def ensure_index(space: EmbeddingSpace) -> bool:
     if space.is_indexed or count < settings.KEBAB_EXACT_SCAN_LIMIT:
         return space.is_indexed
     try:
-        with owner_connection() as owner:
+        with owner_connection() as owner, interruptible(owner):
             name = _qualified_name(owner, space)
             row = owner.execute(_IS_VALID, [name]).fetchone()
             if row is not None and not row[0]:

@@ -37,6 +37,7 @@ _KNOWN: Final = tuple(
             r"repository .*not found|returned error: 404|not appear to be a git|not valid: is this a git",
             "There is no repository at this address, or the credentials may not see it.",
         ),
+        (r"protocol error|bad line length", "The repository's host does not speak git's protocol."),
         (r"dumb http", "The repository's host speaks the old dumb HTTP protocol, which can't be read."),
         (r"certificate|ssl", "The repository's host shows a certificate that can't be trusted."),
         (r"transport .* not allowed", "This kind of address is not allowed."),

@@ -15,12 +15,21 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import Error, IntegrityError, connection, models, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    Error,
+    IntegrityError,
+    connection,
+    connections,
+    models,
+    transaction,
+)
 from django.db.models.functions import Now
 
 from ingest.errors import LeaseLost
 from ingest.metrics import CLAIMS
 from ingest.models import Job, JobState
+from kebab.database.interruption import Interruption
 from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_in
 
@@ -103,7 +112,8 @@ def _lease_end() -> models.expressions.CombinedExpression:
 class LeaseKeeper:
     """A thread that renews a lease while its worker works, and watches for a request to cancel.
 
-    Use it as a context manager; check `is_lost` and `is_cancelled` between items.
+    Use it as a context manager; check `is_lost` and `is_cancelled` between items. Once the job is cancelled
+    it interrupts the statements of its worker each second, until the worker has left the context.
     """
 
     def __init__(self, lease: Lease) -> None:
@@ -111,6 +121,9 @@ class LeaseKeeper:
         self._stop = threading.Event()
         self._lost = threading.Event()
         self._cancelled = threading.Event()
+        worker = connections[DEFAULT_DB_ALIAS]  # the wrapper of this thread, which may reconnect
+        self.interruption = Interruption()
+        self.interruption.add(lambda: worker.connection)
         keep = partial(copy_context().run, self._renew)
         self._thread = threading.Thread(target=keep, name=f"lease-{lease.job_id}", daemon=True)
 
@@ -162,3 +175,4 @@ class LeaseKeeper:
             self._lost.set()
         elif cancelled:
             self._cancelled.set()
+            self.interruption.interrupt()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
+import psycopg
 from django.db import Error, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
@@ -115,16 +116,23 @@ def _execute_job(lease: Lease) -> None:
     if ending is Ending.YIELDED:
         PUT_OFF.add(lease.kind, "yielded")
         _requeue(lease, job)
+    elif ending is Ending.CANCELLED:
+        _end_job(lease, JobState.CANCELLED)
     else:
         refresh_statistics()
-        _end_job(lease, JobState.CANCELLED if ending is Ending.CANCELLED else JobState.SUCCEEDED)
+        _end_job(lease, JobState.SUCCEEDED)
 
 
 def _call_runner(context: JobContext) -> Ending:
     try:
-        return _RUNNERS[context.job.kind](context)
+        with context.keeper.interruption.covers():
+            return _RUNNERS[context.job.kind](context)
     except JobYielded:
         return Ending.YIELDED
+    except (Error, psycopg.Error):
+        if context.keeper.is_cancelled:  # which interrupted a statement
+            return Ending.CANCELLED
+        raise
 
 
 def _requeue(lease: Lease, job: Job) -> None:
