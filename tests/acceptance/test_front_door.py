@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import httpx
@@ -11,18 +12,17 @@ from tests.acceptance.deploy.router import run_router
 from tests.acceptance.deploy.servers_by_tcp import find_program
 from tests.acceptance.deploy.site import Proxy
 from tests.drills.front_door.attack_run import play
-from tests.drills.front_door.attacks import (
-    ATTACKS,
-    LARGE_FILE,
-    Target,
+from tests.drills.front_door.attacks import ATTACKS, run_attack, together
+from tests.drills.front_door.bystander import Bystander, WebProcesses, is_open
+from tests.drills.front_door.socket_attacks import (
     endless_header,
     open_half_requests,
     read_nothing,
     read_slowly,
     reset_while_answered,
-    run_attack,
+    send_endless_header,
 )
-from tests.drills.front_door.bystander import Bystander, WebProcesses, is_open
+from tests.drills.front_door.target import LARGE_FILE, Target
 from tests.support.stack import eventually, temporary_directory
 
 pytestmark = pytest.mark.slow
@@ -43,14 +43,14 @@ def with_token(target, client):
     document = client.get("/documents")["results"][0]["id"]
     assert uploaded
     large = f"/api/v1/workspaces/{client.slug}/documents/{document}/content"
-    return replace(target, large=large, token=client.token)
+    return replace(target, large=large, workspace=client.slug, token=client.token)
 
 
 @pytest.fixture(scope="module")
 def bystander(stack, target, make_client):
     own = make_client()
-    own.upload("note.md", "# Comet\n\nA comet was seen.\n", wait_for="searchable")
-    asking = Bystander(stack.url, f"/api/v1/workspaces/{own.slug}/search?q=comet", own.token)
+    own.upload("note.md", "# Wombat\n\nA wombat was seen.\n", wait_for="searchable")
+    asking = Bystander(stack.url, own.slug, own.token)
     with run_attack(read_nothing, target):  # starts all threads
         asking.ask(seconds=3, least=100)
     return asking
@@ -87,7 +87,7 @@ def proxy(request, stack, tmp_path_factory):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("attack", (*ATTACKS, together), ids=lambda attack: attack.__name__)
 def test_attack_affects_nobody_else_and_leaves_nothing(
     attack, target, with_token, bystander, processes, subtests
 ):
@@ -142,6 +142,12 @@ def test_request_heads_have_limits(target, subtests):
         with subtests.test(sent=sent[:60]), target.connect() as client:
             client.sendall(sent)
             assert answer_to(client) == (status, is_closed)
+
+
+def test_endless_header_is_cut_within_a_megabyte(target):
+    with ThreadPoolExecutor(4) as threads:
+        acknowledged = list(threads.map(send_endless_header, [target] * 4))
+    assert max(acknowledged) <= 1_000_000
 
 
 def test_missing_head_and_unread_answer_time_out(target):

@@ -1,45 +1,51 @@
 """Command that plays all attacks on a running stack, and compares other clients' latencies with usual ones.
 
-`python -m tests.drills.front_door URL PID WORKSPACE TOKEN`: PID is the web process in `kebab status`, TOKEN
-may search and ingest in WORKSPACE. Behind a proxy URL is the proxy's.
+`python -m tests.drills.front_door URL PID WORKSPACE TOKEN OTHER TOKEN [ATTACK …]`: PID is the web process in
+`kebab status`; the attackers' token may search and ingest in WORKSPACE, that of the others in OTHER. Behind a
+proxy URL is the proxy's. Without names all attacks are played.
 """
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx
 
 from tests.drills.front_door.attack_run import RECOVERY_S, AttackResult, play
-from tests.drills.front_door.attacks import ATTACKS, LARGE_FILE, Target, read_nothing, run_attack
+from tests.drills.front_door.attacks import ATTACKS, run_attack, together
 from tests.drills.front_door.bystander import Bystander, BystanderAnswers, WebProcesses
+from tests.drills.front_door.socket_attacks import read_nothing
+from tests.drills.front_door.target import LARGE_FILE, Target
 from tests.support.stack import eventually
 
 _SENTENCE = "The wombat digs a long burrow. "
 _MOST = 2.0
 
 
-def main(url: str, pid: str, workspace: str, token: str) -> int:
+def main(url: str, pid: str, workspace: str, token: str, other: str, other_token: str, *names: str) -> int:
     """Play the attacks, and return 1 when some affected other clients too much or left resources behind."""
-    base = f"/api/v1/workspaces/{workspace}"
-    bystander = Bystander(url, f"{base}/search?q=wombat", token)
+    bystander = Bystander(url, other, other_token)
     processes = WebProcesses(url, int(pid))
-    anybody = Target(port=urlsplit(url).port or 80, large=LARGE_FILE)
-    somebody = replace(anybody, token=token, large=_large_document(url, base, token))
+    anybody = Target(port=urlsplit(url).port or 80, large=LARGE_FILE, workspace=workspace)
+    large = _large_document(url, f"/api/v1/workspaces/{workspace}", token)
+    somebody = replace(anybody, token=token, large=large)
     with run_attack(read_nothing, anybody):  # starts all threads
         bystander.ask(seconds=2, least=50)
     processes.wait_until_idle(RECOVERY_S)
     usual = bystander.ask(seconds=10, least=200)
-    _print(f"usual: log in {usual.p95_ms('log in'):.0f} ms, search {usual.p95_ms('search'):.0f} ms (p95)")
+    times = ", ".join(f"{what} {usual.p95_ms(what):.0f} ms" for what in usual.seconds)
+    _print(f"usual: {times} (p95)")
+    attacks = [each for each in (*ATTACKS, together) if not names or each.__name__ in names]
     n_wrong = 0
-    for attack in ATTACKS:
+    for attack in attacks:
         for target in (anybody, somebody):
             played = play(attack, target, bystander, processes)
             ratios = {what: played.answers.p95_ms(what) / usual.p95_ms(what) for what in usual.seconds}
             faults = [*played.faults, *(f"{what}: × {r:.1f}" for what, r in ratios.items() if r > _MOST)]
             n_wrong += bool(faults)
             _print(_line(played, bool(target.token), ratios, faults))
-    _print(f"{n_wrong} of {2 * len(ATTACKS)} attacks were noticed or left something")
+    _print(f"{n_wrong} of {2 * len(attacks)} attacks were noticed or left something")
     return 1 if n_wrong else 0
 
 
@@ -49,11 +55,16 @@ def _line(played: AttackResult, has_token: bool, ratios: dict[str, float], fault
     who = "token" if has_token else "nobody"
     answered = _statuses(played.answers)
     end = "; ".join(faults) or "well"
-    return f"{played.name:22} {who:7} {answered:12} {waited:30} memory {grown:+5.0f} MB  {end}"
+    largest = played.during.largest_bytes / 2**20
+    memory = f"memory {grown:+5.0f} MB, largest {largest:.0f} MB"
+    return f"{played.name:22} {who:7} {answered:12} {waited:30} {memory}  {end}"
 
 
 def _statuses(answers: BystanderAnswers) -> str:
-    return " ".join(f"{status}:{n}" for status, n in sorted(answers.statuses.items()))
+    found = Counter[int]()
+    for (_, status), n in answers.statuses.items():
+        found[status] += n
+    return " ".join(f"{status}:{n}" for status, n in sorted(found.items()))
 
 
 def _large_document(url: str, base: str, token: str) -> str:

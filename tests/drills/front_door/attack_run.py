@@ -8,14 +8,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from tests.drills.front_door.attacks import ATTACKS, Attack, Target
+from tests.drills.front_door.attacks import ATTACKS
 from tests.drills.front_door.bystander import Bystander, BystanderAnswers, State, WebProcesses
+from tests.drills.front_door.target import Attack, Target
 
 _DURING_S = 3.0
 _LEAST = 40
 #: Time after an attack until everything must be as before.
 RECOVERY_S = 5.0
+# A bulk, or a search that waits, ends within half a minute, also when its client has left.
+_IDLE_S = 45.0
 MORE_BYTES = 50 * 2**20
+#: Most memory of one process.
+MOST_BYTES = 350 * 2**20
 # Thread pools grow until they have reached their limit.
 MORE_THREADS = 8
 
@@ -26,6 +31,7 @@ class AttackResult:
 
     name: str
     before: State
+    during: State
     answers: BystanderAnswers
     after: State
 
@@ -35,10 +41,12 @@ class AttackResult:
         grown_threads = self.after.threads - self.before.threads
         grown_bytes = self.after.memory_bytes - self.before.memory_bytes
         found = {
-            f"others were answered {dict(self.answers.statuses)}": set(self.answers.statuses) != {200},
+            f"others were answered {dict(self.answers.statuses)}": not self.answers.is_good,
             f"{self.after.turns} turns are lent": self.after.turns > 0,
             f"{grown_threads} more threads": grown_threads > MORE_THREADS,
             f"{grown_bytes / 2**20:.0f} MB more memory": grown_bytes > MORE_BYTES,
+            f"{self.during.largest_bytes / 2**20:.0f} MB in a process": self.during.largest_bytes
+            > MOST_BYTES,
         }
         return [fault for fault, is_so in found.items() if is_so]
 
@@ -49,9 +57,12 @@ def play(attack: Attack, target: Target, bystander: Bystander, processes: WebPro
     with ExitStack() as stack:
         attack(target, stack)
         answers = bystander.ask(seconds=_DURING_S, least=_LEAST)
-    processes.wait_until_idle(RECOVERY_S)
+        during = processes.state()
+    processes.wait_until_idle(_IDLE_S)
     time.sleep(RECOVERY_S)
-    return AttackResult(name=attack.__name__, before=before, answers=answers, after=processes.state())
+    return AttackResult(
+        name=attack.__name__, before=before, during=during, answers=answers, after=processes.state()
+    )
 
 
 @contextmanager

@@ -4,7 +4,11 @@ import re
 import socket
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlsplit
 
 import httpx
 import psutil
@@ -14,13 +18,21 @@ from tests.support.stack import eventually
 _TURNS_IN_USE = re.compile(r"^kebab_turns_lent\{[^}]*\} (\S+)$", re.MULTILINE)
 #: Address of the bystander.
 SOURCE = "127.0.0.2"
+_ROUNDS_PER_UPLOAD = 4
+# So long that the door receives it into a file.
+_UPLOAD_BYTES = 1_100_000
+_FORM = (
+    b'--end\r\nContent-Disposition: form-data; name="path"\r\n\r\nbystander.md\r\n'
+    b'--end\r\nContent-Disposition: form-data; name="file"; filename="bystander.md"\r\n\r\n%b\r\n--end--\r\n'
+)
+_LIMIT_S = 20.0
 
 
 @dataclass(slots=True)
 class BystanderAnswers:
-    """The answers that the bystander got: statuses, and seconds by kind of request."""
+    """The answers that the bystander got: statuses and seconds by kind of request."""
 
-    statuses: Counter[int] = field(default_factory=Counter)
+    statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def p95_ms(self, what: str) -> float:
@@ -28,49 +40,73 @@ class BystanderAnswers:
         ordered = sorted(self.seconds[what])
         return 1_000 * ordered[int(0.95 * (len(ordered) - 1))]
 
+    @property
+    def is_good(self) -> bool:
+        """Return whether every request was answered with 2xx."""
+        return all(200 <= status < 300 for _, status in self.statuses)
+
 
 class Bystander:
-    """A client at another address that opens the log-in page and searches, each on a new connection."""
+    """A client at another address, in a workspace of its own, each of whose requests is on a new connection.
 
-    def __init__(self, url: str, search: str, token: str) -> None:
-        self._url, self._search, self._token = url, search, token
+    It opens the log-in page, searches for `wombat`, and now and then uploads a note.
+    """
+
+    def __init__(self, url: str, workspace: str, token: str) -> None:
+        self._url, self._workspace, self._token = url, workspace, token
+        self._n_asked = 0
 
     def at(self, url: str) -> "Bystander":
         """Return the same bystander at another address of the same processes."""
-        return Bystander(url, self._search, self._token)
+        return Bystander(url, self._workspace, self._token)
 
     def ask(self, *, seconds: float, least: int) -> BystanderAnswers:
-        """Send requests in turn for `seconds`, and at least `least` of them."""
+        """Send requests in turn for `seconds`, and at least `least` of each kind but uploads."""
         answers, until = BystanderAnswers(), time.monotonic() + seconds
         n_asked = 0
         while time.monotonic() < until or n_asked < least:
             n_asked += 1
-            for what, path, headers in (
-                ("log in", "/login", {}),
-                ("search", self._search, {"Authorization": f"Bearer {self._token}"}),
-            ):
+            for what, request in self._requests():
                 began = time.perf_counter()
-                answers.statuses[self._get(path, headers)] += 1
+                status = self._status_of(*request)
+                answers.statuses[what, status] += 1
                 answers.seconds.setdefault(what, []).append(time.perf_counter() - began)
             time.sleep(0.02)
         return answers
 
-    def _get(self, path: str, headers: dict[str, str]) -> int:
-        transport = httpx.HTTPTransport(local_address=SOURCE)
-        with httpx.Client(base_url=self._url, transport=transport, timeout=20) as client:
-            try:
-                return client.get(path, headers=headers).status_code
-            except httpx.HTTPError:
-                return 0
+    def _requests(self) -> Iterator[tuple[str, tuple[str, str, bytes]]]:
+        """Yield requests by what they do: method, path and body."""
+        base = f"/api/v1/workspaces/{self._workspace}"
+        yield "log in", ("GET", "/login", b"")
+        yield "search", ("GET", f"{base}/search?q=wombat", b"")
+        if self._n_asked % _ROUNDS_PER_UPLOAD == 0:
+            note = f"# Note\n\nA wombat, for the {self._n_asked}th time.\n"
+            yield "upload", ("POST", f"{base}/documents/file", _FORM % note.ljust(_UPLOAD_BYTES).encode())
+        self._n_asked += 1
+
+    def _status_of(self, method: str, path: str, body: bytes) -> int:
+        headers = {"Authorization": f"Bearer {self._token}"} if path.startswith("/api/") else {}
+        headers |= {"Content-Type": "multipart/form-data; boundary=end"} if body else {}
+        place = urlsplit(self._url)
+        connection = HTTPConnection(
+            str(place.hostname), place.port, timeout=_LIMIT_S, source_address=(SOURCE, 0)
+        )
+        with closing(connection), suppress(OSError, HTTPException):
+            connection.request(method, path, body or None, headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """Resources of the web processes: admission turns, threads, bytes of memory."""
+    """Resources of the web processes: turns, threads, and bytes of memory of all and of the largest."""
 
     turns: int
     threads: int
     memory_bytes: int
+    largest_bytes: int
 
 
 class WebProcesses:
@@ -84,10 +120,12 @@ class WebProcesses:
     def state(self) -> State:
         """Return the present resources."""
         metrics = httpx.get(f"{self._url}/metrics", timeout=20).text
+        resident = [each.memory_info().rss for each in self._processes]
         return State(
             turns=round(sum(float(found) for found in _TURNS_IN_USE.findall(metrics))),
             threads=sum(each.num_threads() for each in self._processes),
-            memory_bytes=sum(each.memory_info().rss for each in self._processes),
+            memory_bytes=sum(resident),
+            largest_bytes=max(resident),
         )
 
     def wait_until_idle(self, limit_s: float) -> None:

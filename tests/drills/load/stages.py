@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from tests.drills.front_door.attack_run import run_attacks_in_turn
-from tests.drills.front_door.attacks import LARGE_FILE, Target
+from tests.drills.front_door.target import LARGE_FILE, Target
 from tests.drills.load.arrivals import AnswerLog, send_on_schedule, send_sequentially
 from tests.drills.load.gauges import Gauges
 from tests.drills.load.growth import growth, latencies_s
