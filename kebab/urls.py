@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
+from kebab.http.admission.usage import Usage
 from kebab.http.api.openapi_document import AgentDocumentView, DocumentView
 from kebab.pages.styles_page import StylesPage
 from kebab.stack.nodes.api import StatusView
@@ -41,11 +42,11 @@ handler404 = "kebab.http.api.problems.page_not_found"
 handler500 = "kebab.http.api.problems.server_error"
 
 
-def create_mcp_endpoint() -> Any:
-    """Return a new ASGI application for `/mcp`, which the URL table doesn't serve.
+def create_mcp_endpoint(usage: Usage) -> Any:
+    """Return a new ASGI application for `/mcp`, which the URL table doesn't serve, and which charges `usage`.
 
     The SDK takes 0.9 s and 27 MB to import: a web process does so on the first request.
     """
     from search.mcp.http import McpEndpoint
 
-    return McpEndpoint()
+    return McpEndpoint(usage)

@@ -17,11 +17,12 @@ from django.core.handlers.asgi import ASGIHandler
 from kebab.http.admission.balance import WebLoad, close_when_crowded
 from kebab.http.admission.connections import ConnectionGuard, Peer
 from kebab.http.admission.fair_queue import Capacity, FairQueue
-from kebab.http.admission.gate import Gate, ViewGate
+from kebab.http.admission.gate import Gate, Shares, ViewGate
 from kebab.http.admission.refusals import refuse_upgrade
-from kebab.http.admission.request_bodies import BufferBudget, is_short
+from kebab.http.admission.request_bodies import is_short
 from kebab.http.admission.request_patterns import query_field_pattern
 from kebab.http.admission.send_timeout import SendTimeout, limit_sending
+from kebab.http.admission.usage import Usage
 from kebab.http.admission.watchdog import Watchdog
 from kebab.http.admission.wsgi_bridge import WsgiThreads
 from kebab.http.asgi_types import HttpApplication
@@ -35,6 +36,10 @@ from kebab.runtime.shutdown import run_callbacks
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 _STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
 _WAIT_IN_QUERY = query_field_pattern("wait_for")
+_SOURCE_TEST = re.compile(
+    r"\A/(?:api/v1/workspaces/[^/]+/sources/[^/]+/test|w/[^/]+/sources/(?:new|[^/]+/test))\Z"
+)
+_PROVIDER = re.compile(r"\A/login/[^/]+(?:/callback)?\Z")
 
 
 class Application:
@@ -42,32 +47,26 @@ class Application:
 
     def __init__(self, *, threads: int, streams: int) -> None:
         """Take the number of threads for views, and of streams that may be open at once."""
-        held_bytes = BufferBudget()
+        self._shares = Shares()
+        self._views = ViewHandler()
         # The clients of running requests.
         self._active_peers: set[Peer] = set()
         self._guard = ConnectionGuard(self._active_peers)
         self._load = WebLoad(settings.KEBAB_METRICS_DIR / "web-load")
-        views = ViewHandler()
-        self.view_queue = FairQueue(_view_capacity(threads))
-        self.view_gate = _create_view_gate(views, threads, self.view_queue, held_bytes)
-        # Requests that wait until a document is searchable hold a thread for up to half a minute, hence this
-        # gate.
-        self.waiting_upload_queue = FairQueue(_view_capacity(2 * threads))
-        self.waiting_upload_gate = _create_view_gate(
-            views, 2 * threads, self.waiting_upload_queue, held_bytes
-        )
+        self.view_queue, self.view_gate = self._create_view_gate(threads)
+        # Requests that wait until a document is searchable, or for a foreign server, hold a thread for up to
+        # half a minute, hence this gate.
+        self.waiting_queue, self.waiting_gate = self._create_view_gate(2 * threads)
         # Starting a stream or an answer is an ordinary view, in a thread with a database connection.
-        starting = FairQueue(Capacity(slots=2 * threads, waiting=8 * threads, wait_s=5.0))
+        starting = self._queue(Capacity(slots=2 * threads, waiting=8 * threads, wait_s=5.0))
         # Open streams hold no thread, but memory and, from time to time, a connection.
         is_open = FairQueue(Capacity(slots=streams, waiting=0, wait_s=0.0))
-        self._mcp = _LazyMcp()
-        self._mcp_gate = Gate(self._mcp, is_open, held=held_bytes)
+        self._mcp = _LazyMcp(self._shares.usage)
+        self._mcp_gate = Gate(self._mcp, is_open, self._shares)
         django: HttpApplication = ASGIHandler()  # type: ignore[assignment]  # it names scopes plain dictionaries
-        starting_gate = Gate(django, starting, held=held_bytes, release_on_start=True)
-        self._stream_gate = Gate(starting_gate, is_open, held=held_bytes)
-        self.watchdog = Watchdog(
-            {"views": self.view_queue, "waiting uploads": self.waiting_upload_queue}, self._guard
-        )
+        starting_gate = Gate(django, starting, self._shares, release_on_start=True)
+        self._stream_gate = Gate(starting_gate, is_open, self._shares)
+        self.watchdog = Watchdog({"views": self.view_queue, "waiting": self.waiting_queue}, self._guard)
         # References to tasks that nobody awaits: the event loop itself keeps only weak ones.
         self._shutdown_tasks: set[asyncio.Future[None]] = set()
 
@@ -106,8 +105,21 @@ class Application:
             return self._mcp_gate
         if takes_long(scope):
             return self._stream_gate
-        waits = _WAIT_IN_QUERY.search(scope["query_string"]) is not None
-        return self.waiting_upload_gate if waits else self.view_gate
+        return self.waiting_gate if _waits(scope) else self.view_gate
+
+    def _queue(self, capacity: Capacity) -> FairQueue:
+        """Return a queue for threads, whose time is charged to the callers."""
+        return FairQueue(capacity, self._shares.usage)
+
+    def _create_view_gate(self, slots: int) -> tuple[FairQueue, ViewGate]:
+        """Return a gate to the views, which run in as many threads as its queue has slots, and the queue."""
+        queue = self._queue(Capacity(slots=slots, waiting=4 * slots, wait_s=2.0))
+        # Most are answered at once, but while mirrors are built they may hold their threads for half a
+        # minute. They don't use the threads of waiting uploads, where clients that read their writes would be
+        # refused.
+        waiting = FairQueue(Capacity(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0))
+        threads = WsgiThreads(self._views, threads=slots)  # type: ignore[arg-type]  # Django never calls `write`
+        return queue, ViewGate(threads, queue, self._shares, searches_that_wait=waiting)
 
     async def _handle_lifespan(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         while True:
@@ -147,10 +159,20 @@ def takes_long(scope: HTTPScope) -> bool:
     return _STREAM_PATH.match(scope["path"]) is not None and is_short(scope)
 
 
+def _waits(scope: HTTPScope) -> bool:
+    """Return whether a view may wait for a document, a tested source or an identity provider."""
+    if scope["method"] == "POST" and _SOURCE_TEST.match(scope["path"]):
+        return True
+    if _PROVIDER.match(scope["path"]):
+        return True
+    return _WAIT_IN_QUERY.search(scope["query_string"]) is not None
+
+
 class _LazyMcp:
     """The application at `/mcp`, created on the first request."""
 
-    def __init__(self) -> None:
+    def __init__(self, usage: Usage) -> None:
+        self._usage = usage
         self._lock = asyncio.Lock()
         self._endpoint: Any = None
 
@@ -163,7 +185,7 @@ class _LazyMcp:
     async def _create(self) -> None:
         async with self._lock:
             if self._endpoint is None:
-                self._endpoint = await asyncio.to_thread(_create_mcp_endpoint)
+                self._endpoint = await asyncio.to_thread(_create_mcp_endpoint, self._usage)
 
     async def end(self) -> None:
         """End running requests; the next request creates the application again."""
@@ -172,29 +194,10 @@ class _LazyMcp:
             await endpoint.end()
 
 
-def _create_mcp_endpoint() -> Any:
+def _create_mcp_endpoint(usage: Usage) -> Any:
     from kebab.urls import create_mcp_endpoint  # imports every view
 
-    return create_mcp_endpoint()
-
-
-def _view_capacity(slots: int) -> Capacity:
-    return Capacity(slots=slots, waiting=4 * slots, wait_s=2.0)
-
-
-def _create_view_gate(views: ViewHandler, slots: int, queue: FairQueue, held_bytes: BufferBudget) -> ViewGate:
-    """Return a gate to the views, which run in as many threads as `queue` has slots."""
-    long_bodies = Capacity(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
-    # Most are answered at once, but while mirrors are built they may hold their threads for half a minute.
-    # They don't use the threads of waiting uploads, where clients that read their writes would be refused.
-    waiting = Capacity(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0)
-    return ViewGate(
-        WsgiThreads(views, threads=slots),  # type: ignore[arg-type]  # Django never calls `write`
-        queue,
-        long_bodies=FairQueue(long_bodies),
-        searches_that_wait=FairQueue(waiting),
-        held=held_bytes,
-    )
+    return create_mcp_endpoint(usage)
 
 
 def _has_header(scope: HTTPScope, wanted: bytes, holding: bytes = b"") -> bool:

@@ -1,11 +1,11 @@
-"""Fair queues for threads: of several workspaces, one leaves a quarter of the threads to the others."""
+"""Fair queues for threads: of several callers, one leaves a quarter of the threads to the others."""
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.conf import settings
 
 from kebab.http.admission.fair_queue import Capacity, FairQueue
+from kebab.http.admission.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +22,15 @@ class Lanes:
     Not thread-safe: use it only in the thread of one event loop.
     """
 
-    def __init__(self) -> None:
-        self._quick, self._long = _build_queue(wait_s=5.0), _build_queue(wait_s=30.0)
+    def __init__(self, usage: Usage | None = None) -> None:
+        """Take the use of threads that the calls are charged to."""
+        self._quick, self._long = (_build_queue(usage, wait_s=wait_s) for wait_s in (5.0, 30.0))
 
-    def of(self, workspace_id: UUID, *, is_long: bool) -> Lane:
-        """Return the lane of a workspace's calls."""
-        return Lane(queue=self._long if is_long else self._quick, name=str(workspace_id))
+    def of(self, share: str, *, is_long: bool) -> Lane:
+        """Return the lane of the calls of a caller, by `Caller.share`."""
+        return Lane(queue=self._long if is_long else self._quick, name=share)
 
 
-def _build_queue(*, wait_s: float) -> FairQueue:
+def _build_queue(usage: Usage | None, *, wait_s: float) -> FairQueue:
     threads = settings.KEBAB_WEB_THREADS
-    return FairQueue(Capacity(slots=threads, waiting=8 * threads, wait_s=wait_s))
+    return FairQueue(Capacity(slots=threads, waiting=8 * threads, wait_s=wait_s), usage)

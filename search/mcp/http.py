@@ -14,6 +14,8 @@ from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rest_framework.exceptions import NotAuthenticated
 
+from kebab.http.admission.callers import record_caller
+from kebab.http.admission.usage import Usage
 from kebab.http.api.errors import Forbidden, Problem
 from kebab.http.api.problems import log_problem, respond
 from kebab.http.rate_limits.client_address import client_network
@@ -47,8 +49,9 @@ class McpEndpoint:
     It stores no sessions: the next request may reach another web process.
     """
 
-    def __init__(self) -> None:
-        lane_of = partial(_lane_of, Lanes())
+    def __init__(self, usage: Usage | None = None) -> None:
+        """Take the use of threads that the calls are charged to."""
+        lane_of = partial(_lane_of, Lanes(usage))
         server = mcp_server(_request_accesses, _request_call_key, lane_of, _request_site)
         options: Any = {"stateless": True, "max_request_body_size": _BODY_LIMIT_BYTES}
         self._streaming = StreamableHTTPSessionManager(server, **options)
@@ -130,7 +133,7 @@ def _request_site(context: Context) -> str:
 
 
 def _lane_of(lanes: Lanes, context: Context, is_long: bool) -> Lane:
-    return lanes.of(_request_accesses(context)[0].workspace.pk, is_long=is_long)
+    return lanes.of(_request_accesses(context)[0].caller.share, is_long=is_long)
 
 
 def admit_request(request: HttpRequest) -> Sequence[Access]:
@@ -153,6 +156,7 @@ def admit_request(request: HttpRequest) -> Sequence[Access]:
         if isinstance(found[1], Operator):
             raise Forbidden("Send the token of a workspace; on this machine there is `kebab mcp`.")
         caller = caller_of_token(found[1])
+        record_caller(request, caller.share)
         count_request(request, caller.identity)
         return caller_accesses_or_refuse(caller)
 

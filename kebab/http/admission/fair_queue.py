@@ -1,23 +1,25 @@
-"""A fair queue that lends a process's threads to requests, round-robin over workspaces.
+"""A fair queue that lends a process's threads to requests, to the callers who used them least first.
 
-H. Kimelman's and J. Nagle's fair queueing (J. Nagle, RFC 970, 1985): a queue for each workspace, served in
-turn, so that a workspace with endless requests delays only its own.
+Fair queueing (J. Nagle, RFC 970, 1985) by cost: a queue for each caller, and the next slot is for the caller
+who held slots for the shortest time lately. One with endless or costly requests delays only their own.
 """
 
 import asyncio
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kebab.http.admission.usage import Usage
+
 
 class Overloaded(Exception):
-    """There is no slot for the request; `is_workspace_busy` when its workspace alone fills the queue."""
+    """There is no slot for the request; `is_caller_busy` when its caller alone fills the queue."""
 
-    def __init__(self, *, is_workspace_busy: bool) -> None:
-        self.is_workspace_busy = is_workspace_busy
-        super().__init__("own" if is_workspace_busy else "all")
+    def __init__(self, *, is_caller_busy: bool) -> None:
+        self.is_caller_busy = is_caller_busy
+        super().__init__("own" if is_caller_busy else "all")
 
 
 class ClientGone(Exception):
@@ -30,44 +32,59 @@ class Capacity:
 
     #: Most requests that run at the same time.
     slots: int
-    #: Most requests that wait, of all workspaces together.
+    #: Most requests that wait, of all callers together.
     waiting: int
     #: The longest wait of one request.
     wait_s: float
 
     @property
-    def slots_per_workspace(self) -> int:
-        """Return the most slots of one workspace: a quarter stays free for others."""
+    def slots_per_caller(self) -> int:
+        """Return the most slots of one caller: a quarter stays free for others."""
         return max(1, self.slots - max(1, self.slots // 4))
+
+    @property
+    def reserved_slots(self) -> int:
+        """Return the slots that only callers without one get: a fifth, of three or more at least one."""
+        return max(1, self.slots // 5) if self.slots >= 3 else 0
+
+    @property
+    def reserved_places(self) -> int:
+        """Return the waiting places that only callers without one get."""
+        return self.waiting // 5
 
 
 class FairQueue:
     """A fair queue for the slots of one process. Call its methods in the thread of one event loop only."""
 
-    def __init__(self, capacity: Capacity) -> None:
+    def __init__(self, capacity: Capacity, usage: Usage | None = None) -> None:
+        """Take the `usage` that all queues of a process share."""
         self._capacity = capacity
+        self._usage = usage or Usage()
         self._lent: Counter[str] = Counter()
-        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        # Until when the time of a caller's slots has been charged.
+        self._charged_at: dict[str, float] = {}
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
         self.n_lent = 0
         self.n_waiting = 0
-        # When a workspace took its last slot, if none was released since; under None: the process's last.
+        # When a caller took their last slot, if none was released since; under None: the process's last.
         self._exhausted_since: dict[str | None, float] = {}
 
     @property
     def stalled_s(self) -> float:
-        """Return the longest time that all slots of a workspace or of the process were held; thread-safe."""
+        """Return the longest time that all slots of a caller or of the process were held; thread-safe."""
         since = min(list(self._exhausted_since.values()), default=None)
         return 0.0 if since is None else time.monotonic() - since
 
     async def acquire(self, name: str, disconnect: "Callable[[], asyncio.Future[Any]] | None" = None) -> None:
-        """Wait for a slot for the workspace `name`; `release` it later.
+        """Wait for a slot for the caller `name`; `release` it later.
 
         The future from `disconnect` ends when the client disconnects. Raises Overloaded, ClientGone.
         """
         if name not in self._queues and self._has_free_slot(name):
             self._lend(name)
             return
-        if self.n_waiting >= self._capacity.waiting:
+        reserved = self._capacity.reserved_places if name in self._queues else 0
+        if self.n_waiting >= self._capacity.waiting - reserved:
             self._make_room(name)
         turn = asyncio.get_running_loop().create_future()
         self._queues.setdefault(name, deque()).append(turn)
@@ -79,13 +96,14 @@ class FairQueue:
             raise
 
     def release(self, name: str) -> None:
-        """Release a slot, and lend it to the next workspace in turn."""
+        """Release a slot, and lend it to the waiting caller who used slots least."""
+        self._charge(name)
         self.n_lent -= 1
         self._lent[name] -= 1
         self._exhausted_since.pop(None, None)
         self._exhausted_since.pop(name, None)
         if not self._lent[name]:
-            del self._lent[name]
+            del self._lent[name], self._charged_at[name]
         self._serve()
 
     async def _wait_for_turn(
@@ -99,7 +117,7 @@ class FairQueue:
         elif done:
             raise ClientGone
         else:
-            raise Overloaded(is_workspace_busy=self._has_majority(name))
+            raise Overloaded(is_caller_busy=self._has_majority(name))
 
     def _withdraw(self, turn: "asyncio.Future[None]", name: str) -> None:
         if turn.done() and not turn.cancelled() and turn.exception() is None:
@@ -116,29 +134,41 @@ class FairQueue:
             del self._queues[name]
 
     def _has_free_slot(self, name: str) -> bool:
-        return self.n_lent < self._capacity.slots and self._lent[name] < self._capacity.slots_per_workspace
+        held, free = self._lent[name], self._capacity.slots - self.n_lent
+        return held < self._capacity.slots_per_caller and free > (
+            self._capacity.reserved_slots if held else 0
+        )
 
     def _lend(self, name: str) -> None:
+        self._charge(name)
         self.n_lent += 1
         self._lent[name] += 1
-        if self._lent[name] == self._capacity.slots_per_workspace:
+        if self._lent[name] == self._capacity.slots_per_caller:
             self._exhausted_since[name] = time.monotonic()
-        if self.n_lent == self._capacity.slots:
-            self._exhausted_since[None] = time.monotonic()
+        if self.n_lent >= self._capacity.slots - self._capacity.reserved_slots:
+            self._exhausted_since.setdefault(None, time.monotonic())
+
+    def _charge(self, name: str) -> None:
+        """Charge a caller's use of slots until now."""
+        now = self._usage.clock()
+        held = self._lent[name]
+        if held:
+            self._usage.charge(name, held * (now - self._charged_at[name]))
+        self._charged_at[name] = now
 
     def _serve(self) -> None:
-        for name in list(self._queues):
-            if self.n_lent >= self._capacity.slots:
-                return
-            if self._has_free_slot(name):
-                self._serve_one(name)
+        while names := [name for name in self._queues if self._has_free_slot(name)]:
+            self._serve_one(names[0] if len(names) == 1 else min(names, key=self._used_s))
+
+    def _used_s(self, name: str) -> float:
+        held = self._lent[name]
+        under_way = held * (self._usage.clock() - self._charged_at[name]) if held else 0.0
+        return self._usage.seconds(name) + under_way
 
     def _serve_one(self, name: str) -> None:
         queue = self._queues[name]
         turn = queue[0]
         self._remove(turn, name, queue)
-        if name in self._queues:
-            self._queues.move_to_end(name)
         self._lend(name)
         turn.set_result(None)
 
@@ -146,13 +176,13 @@ class FairQueue:
         """Refuse the last request of the longest queue. Raises Overloaded if that queue is `name`'s own."""
         longest = max(self._queues, key=lambda other: len(self._queues[other]), default=name)
         if longest == name or len(self._queues.get(name, ())) >= len(self._queues[longest]):
-            raise Overloaded(is_workspace_busy=self._has_majority(name))
+            raise Overloaded(is_caller_busy=self._has_majority(name))
         turn = self._queues[longest][-1]
         self._remove(turn, longest, self._queues[longest])
-        turn.set_exception(Overloaded(is_workspace_busy=True))
+        turn.set_exception(Overloaded(is_caller_busy=True))
 
     def _has_majority(self, name: str) -> bool:
-        """Return whether a workspace has most of the waiting and running requests, but not all."""
+        """Return whether a caller has most of the waiting and running requests, but not all."""
         own = len(self._queues.get(name, ())) + self._lent[name]
         is_alone = own == self.n_waiting + self.n_lent
         return not is_alone and 2 * own > self.n_waiting + self.n_lent

@@ -2,31 +2,44 @@
 
 import json
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from asgiref.typing import ASGISendCallable, HTTPScope, WebSocketScope
 
 from kebab.http.admission.fair_queue import Overloaded
-from kebab.http.admission.request_bodies import TooLong, TooSlow
+from kebab.http.admission.request_bodies import BodyRefused, NoSpace, TooLong, TooSlow
 from kebab.http.api.errors import Problem
 from kebab.http.api.problems import CONTENT_TYPE, problem_document
 from kebab.observability.metrics.refusals import count_problem
 from kebab.observability.metrics.requests import count_response
 
-_RETRY_AFTER_S: Final = "1"
+_SOON: Final = {"retry-after": "1"}
 _OWN = Problem(
     status=429,
     code="workspace_busy",
-    detail="This workspace asks for more at once than its share; send less at once, and this again.",
+    detail="More is asked at once for this workspace or from this address than its share; "
+    "send less at once, and this again.",
+    headers=_SOON,
 )
 _ALL = Problem(
-    status=503, code="overloaded", detail="More is asked at once than can be answered; send it again."
+    status=503,
+    code="overloaded",
+    detail="More is asked at once than can be answered; send it again.",
+    headers=_SOON,
 )
 _SLOW = Problem(status=408, code="request_timeout", detail="The request's body didn't come in time.")
 _LONG = Problem(status=413, code="too_large", detail="The request's body is larger than any that is taken.")
+_FULL = Problem(
+    status=503,
+    code="storage_full",
+    detail="The server can't store anything at the moment.",
+    headers={"retry-after": "60"},
+)
 _UPGRADE = Problem(
     status=400, code="no_upgrade", detail="Kebab answers HTTP alone; send the request without Upgrade."
 )
+_OF_BODIES: Mapping[type[BodyRefused], Problem] = {TooSlow: _SLOW, TooLong: _LONG, NoSpace: _FULL}
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     "<title>Busy</title><h1>Busy</h1><p>{detail}</p></html>"
@@ -34,7 +47,7 @@ _PAGE = (
 
 
 async def refuse(
-    scope: HTTPScope, send: ASGISendCallable, reason: Overloaded | TooSlow | TooLong, began: float
+    scope: HTTPScope, send: ASGISendCallable, reason: Overloaded | BodyRefused, began: float
 ) -> None:
     """Refuse a request for `reason`; `began` is its start by `time.perf_counter`."""
     await _send_problem(scope, send, count_refusal(reason), began)
@@ -59,7 +72,7 @@ async def _send_problem(scope: HTTPScope, send: ASGISendCallable, problem: Probl
         "cache-control": "no-store",
         "x-content-type-options": "nosniff",
         "content-security-policy": "default-src 'none'",
-        **({"retry-after": _RETRY_AFTER_S} if problem in (_OWN, _ALL) else {}),
+        **problem.headers,
     }
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     count_response(scope["method"], "none", problem.status, began)
@@ -69,16 +82,14 @@ async def _send_problem(scope: HTTPScope, send: ASGISendCallable, problem: Probl
     await send({"type": "http.response.body", "body": text.encode(), "more_body": False})
 
 
-def count_refusal(reason: Overloaded | TooSlow | TooLong) -> Problem:
+def count_refusal(reason: Overloaded | BodyRefused) -> Problem:
     """Count a refusal and return its problem."""
     problem = _problem_of(reason)
     count_problem(problem.status, problem.code)
     return problem
 
 
-def _problem_of(reason: Overloaded | TooSlow | TooLong) -> Problem:
-    if isinstance(reason, TooSlow):
-        return _SLOW
-    if isinstance(reason, TooLong):
-        return _LONG
-    return _OWN if reason.is_workspace_busy else _ALL
+def _problem_of(reason: Overloaded | BodyRefused) -> Problem:
+    if isinstance(reason, Overloaded):
+        return _OWN if reason.is_caller_busy else _ALL
+    return _OF_BODIES[type(reason)]

@@ -1,120 +1,160 @@
-"""Request bodies. Short ones are received before a request takes a thread, so that slow senders hold none."""
+"""Request bodies, received before a request takes a thread, so that slow senders hold none.
+
+Short ones are buffered in memory. Longer ones are received into files, once a view wants to read them.
+"""
 
 import asyncio
 import re
 import tempfile
-from contextlib import ExitStack
 from typing import IO, Final
 
 from asgiref.typing import ASGIReceiveCallable, ASGIReceiveEvent, HTTPScope
 from django.conf import settings
 
+from kebab.http.admission.body_budget import BodyBudget, BodyShare, Spool
 from kebab.http.admission.fair_queue import ClientGone, Overloaded
 from kebab.http.content_length import parse_content_length
 
 #: A longer body is received when a view reads it, which it does after authentication.
 SHORT_BYTES: Final = 1_000_000
-_MAX_BUFFERED_BYTES: Final = 64_000_000
-_BODY_TIMEOUT_S = 30.0
-_PART_TIMEOUT_S = 30.0
+# A short body has ten seconds and twenty more for each megabyte; a long one half a minute for each part, and
+# after its first half minute has to have come at 8 kB/s on average.
+_SHORT_GRACE_S = 10.0
+_SHORT_RATE: Final = 50_000
+_LONG_GRACE_S = 30.0
+_LONG_RATE: Final = 8_000
 # The most bytes that a form adds to the file in it.
 _FORM_OVERHEAD_BYTES: Final = 1_000_000
 
 
-class TooSlow(Exception):
+class BodyRefused(Exception):
+    """A body can't be received: TooSlow, TooLong, NoSpace."""
+
+
+class TooSlow(BodyRefused):
     """The body didn't come in time."""
 
 
-class TooLong(Exception):
+class TooLong(BodyRefused):
     """The body is longer than the limit."""
 
 
-async def receive_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
-    """Receive a whole body into a file; return the file, at its beginning, and the body's size in bytes.
-
-    Raises TooSlow if no part arrives for half a minute, TooLong, ClientGone.
-    """
-    most_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
-    with ExitStack() as stack:
-        file = stack.enter_context(tempfile.TemporaryFile())
-        size_bytes, has_more = 0, True
-        while has_more:
-            try:
-                async with asyncio.timeout(_PART_TIMEOUT_S):
-                    event = await receive()
-            except TimeoutError:
-                raise TooSlow from None
-            if event["type"] != "http.request":
-                raise ClientGone
-            size_bytes += file.write(event.get("body", b""))
-            if size_bytes > most_bytes + _FORM_OVERHEAD_BYTES:
-                raise TooLong
-            has_more = event.get("more_body", False)
-        file.seek(0)
-        stack.pop_all()
-    return file, size_bytes
+class NoSpace(BodyRefused):
+    """The disk has no room for the body."""
 
 
 def is_short(scope: HTTPScope) -> bool:
     """Return whether a request declares a short body or none."""
+    size_bytes = declared_bytes(scope)
+    return size_bytes is not None and size_bytes <= SHORT_BYTES
+
+
+def declared_bytes(scope: HTTPScope) -> int | None:
+    """Return the length that a request declares for its body; None if it is chunked or no number."""
     headers = dict(scope["headers"])
-    size_bytes = parse_content_length(headers.get(b"content-length", b"0").decode("latin-1"))
-    return b"transfer-encoding" not in headers and size_bytes is not None and size_bytes <= SHORT_BYTES
+    if b"transfer-encoding" in headers:
+        return None
+    return parse_content_length(headers.get(b"content-length", b"0").decode("latin-1"))
 
 
-class BufferBudget:
-    """The bytes that a process buffers of bodies whose requests don't run yet."""
-
-    def __init__(self, most: int = _MAX_BUFFERED_BYTES) -> None:
-        self._most = most
-        self.n = 0
-
-    def add(self, size: int) -> None:
-        """Add `size` bytes. Raises Overloaded above the limit, whichever workspace sent the others."""
-        if self.n + size > self._most:
-            raise Overloaded(is_workspace_busy=False)
-        self.n += size
-
-    def subtract(self, size: int) -> None:
-        """Subtract `size` bytes."""
-        self.n -= size
+def largest_upload_bytes() -> int:
+    """Return the most bytes that a body may have."""
+    largest = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
+    return int(largest) + _FORM_OVERHEAD_BYTES
 
 
-class BufferedBody:
-    """The buffered body of a request, which the application can receive again."""
+class _Body:
+    """A body of which each part takes room of its caller's share.
 
-    def __init__(self, receive: ASGIReceiveCallable, held: BufferBudget) -> None:
+    When that is needed for others, the body is dropped: from then on every method raises Overloaded.
+    """
+
+    def __init__(self, receive: ASGIReceiveCallable, most_bytes: int) -> None:
         self._receive = receive
-        self._held = held
+        self._most_bytes = most_bytes
+        self._limit: asyncio.Timeout | None = None
+        self._is_dropped = False
+        self.size_bytes = 0
+
+    async def read(self) -> None:
+        """Receive the whole body. Raises BodyRefused, Overloaded, ClientGone."""
+        began = _now()
+        try:
+            async with asyncio.timeout_at(None) as self._limit:
+                has_more = True
+                while has_more:
+                    self._limit.reschedule(self._deadline(began))
+                    has_more = await self._receive_part()
+        except TimeoutError:
+            self.check()
+            raise TooSlow from None
+        finally:
+            self._limit = None
+
+    def check(self) -> None:
+        """Raise Overloaded if the body has been dropped."""
+        if self._is_dropped:
+            raise Overloaded(is_caller_busy=True)
+
+    async def _receive_part(self) -> bool:
+        event = await self._receive()
+        if event["type"] != "http.request":
+            raise ClientGone
+        part = event.get("body", b"")
+        if part:
+            self.size_bytes += len(part)
+            if self.size_bytes > self._most_bytes:
+                raise TooLong
+            self._write(part)
+        return event.get("more_body", False)
+
+    def _drop(self) -> None:
+        self._is_dropped = True
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(_now())
+
+    def _deadline(self, began: float) -> float:
+        """Return until when the next part has to come, by the clock of the event loop."""
+        raise NotImplementedError
+
+    def _write(self, part: bytes) -> None:
+        raise NotImplementedError
+
+
+class BufferedBody(_Body):
+    """A short body in memory, which the application can receive again."""
+
+    def __init__(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, budget: BodyBudget, caller: str
+    ) -> None:
+        """Take the caller in whose share of the budget the body is."""
+        super().__init__(receive, SHORT_BYTES)
+        self._share = BodyShare(budget, caller, self._drop)
+        declared = declared_bytes(scope)
+        self._declared_bytes = SHORT_BYTES if declared is None else min(declared, SHORT_BYTES)
         self._body = bytearray()
         self._is_replayed = False
         self._upcoming: asyncio.Task[ASGIReceiveEvent] | None = None
-        #: Whether the client disconnected before the body was complete.
-        self.is_disconnected = False
-
-    async def read(self) -> None:
-        """Receive the whole body. Raises TooSlow, TooLong, Overloaded."""
-        try:
-            async with asyncio.timeout(_BODY_TIMEOUT_S):
-                while await self._receive_part():
-                    pass
-        except TimeoutError:
-            raise TooSlow from None
 
     def contains(self, pattern: re.Pattern[bytes]) -> bool:
         """Return whether the pattern occurs in the buffered body."""
         return pattern.search(self._body) is not None
 
     def disconnect(self) -> "asyncio.Task[ASGIReceiveEvent]":
-        """Return a task that ends when the client disconnects; call it after `read`."""
+        """Return a task that ends when the client leaves or the body is dropped; call it after `read`."""
         if self._upcoming is None:
             self._upcoming = asyncio.ensure_future(self._receive())
         return self._upcoming
 
+    def keep(self) -> None:
+        """Take the body out of the budget, for a request that runs. Raises Overloaded."""
+        self.check()
+        self._share.close()
+
     def take(self) -> bytes:
-        """Return the buffered body and drop it from the buffer."""
-        body = bytes(self._body)
-        self._drop()
+        """Return the buffered body, and keep it no longer. Raises Overloaded."""
+        self.keep()
+        body, self._body = bytes(self._body), bytearray()
         return body
 
     async def replay(self) -> ASGIReceiveEvent:
@@ -126,22 +166,72 @@ class BufferedBody:
 
     def close(self) -> None:
         """Drop the buffered body and stop waiting for the disconnect."""
-        self._drop()
+        self._share.close()
+        self._body = bytearray()
         if self._upcoming is not None and not self._upcoming.done():
             self._upcoming.cancel()
 
-    async def _receive_part(self) -> bool:
-        event = await self._receive()
-        if event["type"] != "http.request":
-            self.is_disconnected = True
-            return False
-        part = event.get("body", b"")
-        if len(self._body) + len(part) > SHORT_BYTES:
-            raise TooLong
-        self._held.add(len(part))
+    def _drop(self) -> None:
+        super()._drop()
+        self._body = bytearray()
+        if self._upcoming is not None:
+            self._upcoming.cancel()
+
+    def _deadline(self, began: float) -> float:
+        return began + _SHORT_GRACE_S + self._declared_bytes / _SHORT_RATE
+
+    def _write(self, part: bytes) -> None:
+        self._share.add(len(part))
         self._body += part
-        return event.get("more_body", False)
+
+
+class SpooledBody(_Body):
+    """A long body in a file, which holds no slot while it is received."""
+
+    def __init__(self, receive: ASGIReceiveCallable, spool: Spool, caller: str) -> None:
+        """Take the caller in whose share of the spool the body is. Raises Overloaded, NoSpace."""
+        super().__init__(receive, largest_upload_bytes())
+        self._bytes = BodyShare(spool.bytes, caller, self._drop)
+        self._place = BodyShare(spool.bodies, caller, self._drop)
+        self._place.add(1)
+        try:
+            self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
+        except OSError as error:
+            self._place.close()
+            raise NoSpace from error
+
+    def take(self) -> IO[bytes]:
+        """Return the file at its beginning, which takes no room of the spool any more. Raises Overloaded."""
+        self.check()
+        self._file.seek(0)
+        self._leave()
+        return self._file
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._leave()
+        self._file.close()
+
+    def _leave(self) -> None:
+        self._bytes.close()
+        self._place.close()
 
     def _drop(self) -> None:
-        self._held.subtract(len(self._body))
-        self._body = bytearray()
+        super()._drop()
+        self._leave()
+        self._file.close()
+
+    def _deadline(self, began: float) -> float:
+        now = _now()
+        return min(now, began + self.size_bytes / _LONG_RATE) + _LONG_GRACE_S
+
+    def _write(self, part: bytes) -> None:
+        self._bytes.add(len(part))
+        try:
+            self._file.write(part)
+        except OSError as error:
+            raise NoSpace from error
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

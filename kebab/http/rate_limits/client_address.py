@@ -21,7 +21,7 @@ def client_address(request: HttpRequest) -> str | None:
 
     X-Forwarded-For counts only as far as it was written by proxies that `KEBAB_TRUSTED_PROXIES` names.
     """
-    address = _client_ip(request)
+    address = _find_client(*_addresses_in(request))
     return None if address is None else str(address)
 
 
@@ -30,7 +30,12 @@ def client_network(request: HttpRequest) -> str:
 
     It is `unknown` without any address.
     """
-    address = _client_ip(request)
+    return network_of_client(*_addresses_in(request))
+
+
+def network_of_client(remote: str, forwarded: str | None) -> str:
+    """Return `client_network` of a connection's address and of X-Forwarded-For, None without that header."""
+    address = _find_client(remote, forwarded)
     return "unknown" if address is None else network_of(address)
 
 
@@ -41,11 +46,16 @@ def network_of(address: Address) -> str:
     return str(address)
 
 
-def _client_ip(request: HttpRequest) -> Address | None:
-    address = parse_address(request.META.get("REMOTE_ADDR", ""))
-    if "HTTP_X_FORWARDED_FOR" in request.META:
-        _check_proxy(address)
-    for named in _forwarded_addresses(request):
+def _addresses_in(request: HttpRequest) -> tuple[str, str | None]:
+    return request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR")
+
+
+def _find_client(remote: str, forwarded: str | None) -> Address | None:
+    address = parse_address(remote)
+    if forwarded is None:
+        return address
+    _check_proxy(address)
+    for named in _forwarded_addresses(forwarded):
         if address is None or not is_trusted(address):
             break
         address = named
@@ -67,9 +77,9 @@ def _warn_of_proxy(place: str) -> None:
     )
 
 
-def _forwarded_addresses(request: HttpRequest) -> Iterator[Address]:
+def _forwarded_addresses(forwarded: str) -> Iterator[Address]:
     """Yield the addresses in X-Forwarded-For, nearest first, up to the first invalid one."""
-    for part in reversed(request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")):
+    for part in reversed(forwarded.split(",")):
         address = parse_address(part)
         if address is None:
             return

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 
+from kebab.http.admission.callers import record_caller, record_workspace
 from kebab.http.api.errors import Forbidden, NotFound
 from kebab.http.api.querysets import first_or_not_found
 from kebab.people.models import (
@@ -67,6 +68,11 @@ class Caller:
         return f"token:{self.token.pk}" if self.token is not None else f"user:{self.person.pk}"
 
     @property
+    def share(self) -> str:
+        """Return the name whose share of a process the caller uses: a token's is that of its workspace."""
+        return self.identity if self.token is None else str(self.token.workspace_id)
+
+    @property
     def person(self) -> User:
         """Return the user, also of a personal token. Raises Forbidden for another tool or an operator."""
         if self.user is None:
@@ -110,6 +116,13 @@ class Access:
 
 def caller_of(request: Any) -> Caller | None:
     """Return the caller of an HTTP request (Django's or REST framework's); None for an anonymous one."""
+    caller = _find_caller(request)
+    if caller is not None:
+        record_caller(request, caller.share)
+    return caller
+
+
+def _find_caller(request: Any) -> Caller | None:
     token = getattr(request, "auth", None)
     if isinstance(token, Operator):
         return Caller(operator=token.actor)
@@ -137,7 +150,9 @@ def access_of_request(request: Any, slug_or_id: str) -> Access:
     caller = caller_of(request)
     if caller is None:
         raise NotFound
-    return caller_access(caller, slug_or_id)
+    access = caller_access(caller, slug_or_id)
+    record_workspace(request, access.workspace.pk)
+    return access
 
 
 def caller_access(caller: Caller, slug_or_id: str) -> Access:

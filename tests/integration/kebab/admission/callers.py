@@ -3,10 +3,11 @@
 import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from zlib import crc32
 
 from kebab.http.admission.fair_queue import Capacity, FairQueue
-from kebab.http.admission.gate import ViewGate
-from kebab.http.admission.request_bodies import BufferBudget
+from kebab.http.admission.gate import Shares, ViewGate
 from kebab.http.admission.wsgi_bridge import BufferedResponse, UnreceivedBody
 
 ROOM = Capacity(slots=8, waiting=200, wait_s=60.0)
@@ -69,15 +70,15 @@ class StubViews:
         return BufferedResponse(status=200, headers=[], body=b"")
 
 
-def gate_of(views, turns, long_bodies=None, waiting=None, held=None):
+def gate_of(views, turns, shares=None, waiting=None):
     """Return a gate in front of views, with free capacity for all arguments left out."""
-    return ViewGate(
-        views,
-        turns,
-        long_bodies=long_bodies or FairQueue(ROOM),
-        searches_that_wait=waiting or FairQueue(ROOM),
-        held=held or BufferBudget(),
-    )
+    return ViewGate(views, turns, shares or Shares(), searches_that_wait=waiting or FairQueue(ROOM))
+
+
+def address_of(path):
+    """Return the address that asks for a path: one for each workspace."""
+    workspace = path.replace("/api/v1/workspaces/", "/w/").split("/")[2:3]
+    return str(ip_address(0x0A000000 + crc32("".join(workspace).encode()) % 2**24))
 
 
 class Callers:
@@ -91,6 +92,7 @@ class Callers:
         """Send a request to each path; a body whose `parts` end with None never ends."""
         for path in paths:
             more = {"method": method, "path": path, "headers": list(headers), "query_string": query}
+            more["client"] = (address_of(path), 1)
             self._tasks.append(asyncio.create_task(self._one({**_SCOPE, **more}, parts)))
 
     async def settle(self):
@@ -103,6 +105,12 @@ class Callers:
             while self.statuses.total() < n:
                 await asyncio.sleep(0.01)
         return self.statuses
+
+    async def end_of(self, path, n):
+        """Wait for `n` answers to a path."""
+        async with asyncio.timeout(30):
+            while sum(count for (own, _), count in self.statuses.items() if own == path) < n:
+                await asyncio.sleep(0.01)
 
     async def leave(self):
         for task in self._tasks:

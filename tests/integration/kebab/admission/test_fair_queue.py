@@ -1,9 +1,11 @@
 import asyncio
+from collections import Counter
 from contextlib import suppress
 
 import pytest
 
 from kebab.http.admission.fair_queue import Capacity, ClientGone, FairQueue, Overloaded
+from kebab.http.admission.usage import Usage
 
 pytestmark = pytest.mark.anyio
 ROOM = Capacity(slots=4, waiting=6, wait_s=5.0)
@@ -12,8 +14,8 @@ ROOM = Capacity(slots=4, waiting=6, wait_s=5.0)
 class Crowd:
     """Requests for slots; each keeps its slot until `finish`."""
 
-    def __init__(self, capacity: Capacity = ROOM) -> None:
-        self.turns = FairQueue(capacity)
+    def __init__(self, capacity: Capacity = ROOM, usage: Usage | None = None) -> None:
+        self.turns = FairQueue(capacity, usage)
         self.served: list[str] = []
         self.refused: list[tuple[str, bool]] = []
         self._tasks: list[asyncio.Task] = []
@@ -33,7 +35,7 @@ class Crowd:
         try:
             await self.turns.acquire(name)
         except Overloaded as refused:
-            self.refused.append((name, refused.is_workspace_busy))
+            self.refused.append((name, refused.is_caller_busy))
         else:
             self.served.append(name)
 
@@ -49,7 +51,7 @@ class Crowd:
 
 
 def outcome_of(asking, giving_back=""):
-    """Return the served and the refused workspaces after these requests and releases."""
+    """Return the served and the refused callers after these requests and releases."""
 
     async def run():
         crowd = Crowd()
@@ -66,29 +68,80 @@ def outcome_of(asking, giving_back=""):
 
 #: Who asks, who is served, who is refused and whether by their own doing.
 SCENES = [
-    ("one workspace leaves a quarter of the slots to others", "aaaab", "aaab", []),
+    ("one caller leaves a quarter of the slots to others", "aaaab", "aaab", []),
     (
-        "a full queue refuses the workspace that fills it, not a newcomer",
+        "a full queue refuses the caller who fills it, not a newcomer",
         "aaabaaaaaac",
         "aaab",
         [("a", True)],
     ),
-    ("a full queue refuses one more of the longest", "aaabaaaaaaa", "aaab", [("a", True)]),
-    ("a workspace alone is refused for the load, not for its own doing", "aaaaaaaaaa", "aaa", [("a", False)]),
+    ("who waits most makes room", "aaabaaaaaabbc", "aaab", [("a", True)] * 3),
+    ("a full queue refuses one more of the longest", "aaabaaaaaaa", "aaab", [("a", True)] * 2),
+    ("a caller alone is refused for the load, not for their own doing", "a" * 9, "aaa", [("a", False)]),
 ]
 
 
-def test_slots_are_lent_and_refused_by_workspace(subtests):
+def test_slots_are_lent_and_refused_by_caller(subtests):
     for name, asking, served, refused in SCENES:
         with subtests.test(scene=name):
             assert outcome_of(asking) == (list(served), refused)
 
 
-def test_slots_go_round_the_workspaces_that_wait():
-    served, refused = outcome_of("aaabaaabc", "aab")
-    assert served[:4] == ["a", "a", "a", "b"]
-    assert sorted(served[4:]) == ["a", "b", "c"]
-    assert refused == []
+async def test_last_fifth_of_the_slots_is_for_callers_who_have_none():
+    crowd = Crowd(Capacity(slots=10, waiting=20, wait_s=5.0))
+    await crowd.ask(*"aaaaaaaaaabbcd")
+    assert Counter(crowd.served) == {"a": 8, "b": 1, "c": 1}
+    await crowd.finish("c")
+    assert crowd.served[-1] == "d"
+    await crowd.leave()
+
+
+async def test_next_slot_is_for_the_caller_who_held_slots_for_the_shortest_time():
+    now = [0.0]
+    crowd = Crowd(Capacity(slots=1, waiting=9, wait_s=5.0), Usage(lambda: now[0]))
+    await crowd.ask(*"aabccc")
+    for held_s, name in [(3.0, "a"), (1.0, "b"), (0.4, "c"), (0.4, "c"), (0.4, "c")]:
+        now[0] += held_s
+        await crowd.finish(name)
+    assert "".join(crowd.served) == "abccca"
+    await crowd.leave()
+
+
+async def test_time_of_slots_that_are_still_held_counts():
+    now = [0.0]
+    crowd = Crowd(Capacity(slots=4, waiting=9, wait_s=5.0), Usage(lambda: now[0]))
+    await crowd.ask("a")
+    now[0] = 4.0
+    await crowd.ask(*"cdac")
+    now[0] = 5.0
+    await crowd.finish("d")
+    assert "".join(crowd.served) == "acdc"
+    await crowd.leave()
+
+
+async def test_queues_with_one_usage_count_together():
+    now = [0.0]
+    usage = Usage(lambda: now[0])
+    tools = FairQueue(ROOM, usage)
+    await tools.acquire("a")
+    now[0] = 4.0
+    tools.release("a")
+    crowd = Crowd(Capacity(slots=1, waiting=9, wait_s=5.0), usage)
+    await crowd.ask(*"cab")
+    await crowd.finish("c", "b")
+    assert "".join(crowd.served) == "cba"
+    await crowd.leave()
+
+
+def test_half_of_the_use_is_forgotten_in_ten_seconds():
+    now = [0.0]
+    usage = Usage(lambda: now[0])
+    usage.charge("a", 8.0)
+    now[0] = 20.0
+    assert (usage.seconds("a"), usage.seconds("b")) == (2.0, 0.0)
+    usage.charge("a", 1.0)
+    now[0] = 30.0
+    assert usage.seconds("a") == 1.5
 
 
 async def test_waiting_too_long_is_refused_and_frees_the_place():

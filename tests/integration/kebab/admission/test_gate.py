@@ -1,11 +1,12 @@
 import asyncio
-import uuid
+from types import SimpleNamespace
 
 import pytest
 
+from kebab.http.admission.body_budget import BodyBudget, Spool
+from kebab.http.admission.callers import record_caller
 from kebab.http.admission.fair_queue import Capacity, FairQueue
-from kebab.http.admission.gate import Gate, ViewGate
-from kebab.http.admission.request_bodies import BufferBudget
+from kebab.http.admission.gate import Gate, Shares, ViewGate
 from kebab.http.application import create_application
 from kebab.observability.health import probes
 from tests.integration.kebab.admission.callers import (
@@ -19,39 +20,29 @@ from tests.integration.kebab.admission.callers import (
 )
 
 pytestmark = pytest.mark.anyio
-WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
-SPELLINGS = [
-    str(WORKSPACE),
-    WORKSPACE.hex,
-    WORKSPACE.hex.upper(),
-    f"{{{WORKSPACE}}}",
-    WORKSPACE.urn,
-    "-".join(WORKSPACE.hex),
-]
 
 
-@pytest.mark.parametrize("form", ["/api/v1/workspaces/{}/search", "/w/{}/search"])
-async def test_all_spellings_of_a_workspace_id_take_turns_as_one(form):
+async def test_callers_take_turns_apart():
     app = App()
-    async with callers_of(Gate(app, FairQueue(ROOM))) as callers:
-        callers.ask(*[form.format(spelling) for spelling in SPELLINGS] * 3)
+    async with callers_of(Gate(app, FairQueue(ROOM), Shares())) as callers:
+        callers.ask(*["/w/a/search"] * 20)
         await callers.settle()
-        assert app.n_inside == ROOM.slots_per_workspace
-        callers.ask(form.format("other"))
+        assert app.n_inside == ROOM.slots_per_caller
+        callers.ask("/w/b/search")
         await callers.settle()
-        assert app.n_inside == ROOM.slots_per_workspace + 1
+        assert app.n_inside == ROOM.slots_per_caller + 1
         app.may_begin.set()
         await callers.end()
-    assert callers.statuses.total() == 3 * len(SPELLINGS) + 1
+    assert callers.statuses.total() == 21
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/version"), ("POST", "/healthz"), ("GET", "/login")])
 async def test_requests_outside_workspaces_take_turns_too(method, path):
     app = App()
-    async with callers_of(Gate(app, FairQueue(ROOM))) as callers:
+    async with callers_of(Gate(app, FairQueue(ROOM), Shares())) as callers:
         callers.ask(*[path] * 50, method=method)
         await callers.settle()
-        assert app.n_inside == ROOM.slots_per_workspace
+        assert app.n_inside == ROOM.slots_per_caller
         app.may_begin.set()
         await callers.end()
     assert app.most["all"] <= ROOM.slots
@@ -61,7 +52,7 @@ async def test_requests_outside_workspaces_take_turns_too(method, path):
 @pytest.mark.parametrize(("app", "make"), [(App(), Gate), (StubViews(), gate_of)], ids=["app", "views"])
 async def test_request_has_no_turn_before_its_short_body_is_there(app, make):
     app.may_begin, turns = asyncio.Event(), FairQueue(ROOM)
-    async with callers_of(make(app, turns)) as callers:
+    async with callers_of(make(app, turns, Shares())) as callers:
         for parts in [(None,), (b"some of it", None)]:
             callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
         await callers.settle()
@@ -94,28 +85,41 @@ async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_se
         assert (turns.n_lent, views.inside.total()) == (0, 0)
 
 
-async def test_client_that_leaves_within_a_long_body_takes_all_turns_back():
-    views, turns, long_bodies = StubViews(), FairQueue(ROOM), FairQueue(ROOM)
-    async with callers_of(gate_of(views, turns, long_bodies)) as callers:
+async def test_client_that_leaves_within_a_long_body_takes_all_turns_and_room_back():
+    views, turns, shares = StubViews(), FairQueue(ROOM), Shares()
+    async with callers_of(gate_of(views, turns, shares)) as callers:
         callers.ask("/w/a/x", parts=(b"some", LEAVES), headers=LONG)
         await callers.end()
-    assert (turns.n_lent, long_bodies.n_lent, views.bodies, callers.statuses) == (0, 0, [], {})
+    assert (turns.n_lent, shares.spool.bytes.n, shares.spool.bodies.n) == (0, 0, 0)
+    assert (views.bodies, callers.statuses) == ([], {})
 
 
-async def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
+async def test_long_bodies_that_drip_leave_room_to_those_of_others():
     views = StubViews()
-    long_bodies = FairQueue(Capacity(slots=4, waiting=16, wait_s=0.05))
-    async with callers_of(gate_of(views, FairQueue(ROOM), long_bodies)) as callers:
-        callers.ask(*["/w/a/x"] * 3, headers=LONG)
+    views.may_begin.set()
+    shares = Shares(spool=Spool(bytes=BodyBudget(1_000), bodies=BodyBudget(10)))
+    async with callers_of(gate_of(views, FairQueue(ROOM), shares)) as callers:
+        callers.ask(*["/w/a/x"] * 24, parts=(b"1", None), headers=LONG)
         await callers.settle()
-        callers.ask("/w/b/x", headers=LONG)
-        await callers.settle()
-        assert views.inside == {"/w/a/x": 3, "/w/b/x": 1}
-        callers.ask("/w/a/x", headers=LONG)
-        assert await callers.wait_for_answers(1) == {("/w/a/x", 429): 1}
-        views.may_begin.set()
+        assert callers.statuses == {("/w/a/x", 503): 16}
+        callers.ask(*["/w/b/x"] * 3, parts=(b"22",), headers=LONG)
+        await callers.end_of("/w/b/x", 3)
+        assert callers.statuses["/w/b/x", 200] == 3
+    assert (shares.spool.bytes.n, shares.spool.bodies.n) == (0, 0)
+
+
+async def test_credential_counts_once_a_view_has_verified_it():
+    async def verify(scope, receive, send):
+        record_caller(SimpleNamespace(scope=scope), "workspace")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    shares = Shares()
+    scope = {"type": "http", "path": "/mcp", "headers": [(b"authorization", b"Bearer kbb_a")]}
+    async with callers_of(Gate(verify, FairQueue(ROOM), shares)) as callers:
+        assert shares.callers.name_of(scope) == "unknown"
+        callers.ask("/mcp", headers=scope["headers"])
         await callers.end()
-    assert long_bodies.n_lent == 0
+        assert shares.callers.name_of(scope) == "workspace"
 
 
 WAITING_SEARCHES = [
@@ -136,16 +140,16 @@ OTHER_SEARCHES = [b'{"q": "min_seq", "min_seq": null}', b'{"min_seq"  :  null, "
 def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtests):
     async def run(tail, request):
         app, waiting = StubViews(), FairQueue(Capacity(slots=4, waiting=200, wait_s=60.0))
-        gate = gate_of(app, FairQueue(ROOM), FairQueue(Capacity(slots=100, waiting=0, wait_s=0.0)), waiting)
+        gate = gate_of(app, FairQueue(ROOM), waiting=waiting)
         async with callers_of(gate) as callers:
-            paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
-            callers.ask(*paths * 20, **request)
+            paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "abcd"]
+            callers.ask(*paths * 10, **request)
             await callers.settle()
             assert (app.inside.total(), waiting.n_lent) == (4, 4)
             for body in OTHER_SEARCHES:
-                callers.ask(*["/api/v1/workspaces/c/search"] * 2, parts=(body,))
+                callers.ask("/api/v1/workspaces/e/search", parts=(body,))
             await callers.settle()
-            assert app.inside["/api/v1/workspaces/c/search"] == 4
+            assert app.inside["/api/v1/workspaces/e/search"] == 2
             app.may_begin.set()
             await callers.end()
         assert {status for _, status in callers.statuses} == {200}
@@ -158,7 +162,7 @@ def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtest
 
 def test_half_of_the_threads_of_the_views_may_wait_for_changes():
     gate = create_application().select(
-        {"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"}
+        {"type": "http", "method": "GET", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"}
     )
     assert gate._searches_that_wait._capacity.slots == gate._turns._capacity.slots // 2
 
@@ -174,22 +178,44 @@ def test_half_of_the_threads_of_the_views_may_wait_for_changes():
     ],
 )
 def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
-    scope = {"type": "http", "path": "/api/v1/workspaces/a/documents", "headers": [], "query_string": query}
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/workspaces/a/documents", "headers": []}
     application = create_application()
-    assert (application.select(scope) is application.waiting_upload_gate) is is_waiting
+    selected = application.select({**scope, "query_string": query})
+    assert (selected is application.waiting_gate) is is_waiting
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "is_waiting"),
+    [
+        ("POST", "/api/v1/workspaces/a/sources/b/test", True),
+        ("POST", "/w/a/sources/b/test", True),
+        ("POST", "/w/a/sources/new", True),
+        ("GET", "/w/a/sources/new", False),
+        ("POST", "/w/a/sources/b/sync", False),
+        ("GET", "/login/oidc", True),
+        ("GET", "/login/oidc/callback", True),
+        ("GET", "/login", False),
+    ],
+)
+def test_views_that_wait_for_foreign_servers_have_threads_of_their_own(method, path, is_waiting):
+    application = create_application()
+    selected = application.select(
+        {"type": "http", "method": method, "path": path, "headers": [], "query_string": b""}
+    )
+    assert (selected is application.waiting_gate) is is_waiting
 
 
 async def test_lasting_answer_takes_a_turn_until_it_begins():
     app, turns = App(lasts=True), FairQueue(ROOM)
-    async with callers_of(Gate(app, turns, release_on_start=True)) as callers:
+    async with callers_of(Gate(app, turns, Shares(), release_on_start=True)) as callers:
         callers.ask(*["/w/a/ask"] * 100)
         await callers.settle()
         callers.ask("/w/b/ask")
         await callers.settle()
-        assert app.inside == {"/w/a/ask": ROOM.slots_per_workspace, "/w/b/ask": 1}
+        assert app.inside == {"/w/a/ask": ROOM.slots_per_caller, "/w/b/ask": 1}
         app.may_begin.set()
         assert await callers.wait_for_answers(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
-        assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_per_workspace + 1)
+        assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_per_caller + 1)
 
 
 async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
@@ -200,9 +226,9 @@ async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_w
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.get_running_loop().create_future()
 
-    held, beginning = BufferBudget(), FairQueue(ROOM)
-    lasting = FairQueue(Capacity(slots=4, waiting=0, wait_s=0.0))
-    gate = Gate(Gate(app, beginning, held=held, release_on_start=True), lasting, held=held)
+    shares, beginning = Shares(), FairQueue(ROOM)
+    held, lasting = shares.short_bodies, FairQueue(Capacity(slots=4, waiting=0, wait_s=0.0))
+    gate = Gate(Gate(app, beginning, shares, release_on_start=True), lasting, shares)
     async with callers_of(gate) as callers:
         callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
         statuses = await callers.wait_for_answers(4)
@@ -217,7 +243,7 @@ async def test_failure_before_the_answer_begins_gives_the_turn_back():
         raise RuntimeError
 
     turns = FairQueue(ROOM)
-    async with callers_of(Gate(failing, turns, release_on_start=True)) as callers:
+    async with callers_of(Gate(failing, turns, Shares(), release_on_start=True)) as callers:
         callers.ask("/w/a/ask")
         with pytest.raises(RuntimeError):
             await callers.end()

@@ -1,9 +1,13 @@
+import asyncio
+import errno
+
 import pytest
 
 from kebab.http.admission import request_bodies
-from kebab.http.admission.fair_queue import FairQueue, Overloaded
-from kebab.http.admission.gate import Gate
-from kebab.http.admission.request_bodies import SHORT_BYTES, BufferBudget, BufferedBody, is_short
+from kebab.http.admission.body_budget import BodyBudget
+from kebab.http.admission.fair_queue import FairQueue
+from kebab.http.admission.gate import Gate, Shares
+from kebab.http.admission.request_bodies import SHORT_BYTES, BufferedBody, SpooledBody, is_short
 from tests.integration.kebab.admission.callers import LONG, ROOM, App, StubViews, callers_of, gate_of
 
 pytestmark = pytest.mark.anyio
@@ -29,51 +33,105 @@ def test_body_is_short_by_its_content_length_however_that_is_written(subtests):
             assert is_short({"type": "http", "headers": list(headers.items())}) is expected
 
 
-async def test_held_bytes_are_bounded_and_free_once_the_body_is_read_again():
-    held = BufferBudget(10)
+def body_of(caller, budget, parts):
+    """Return a body whose parts come one after another, and a last one never."""
+    coming = list(parts)
 
     async def receive():
-        return {"type": "http.request", "body": b"123456"}
+        if not coming:
+            await asyncio.get_running_loop().create_future()
+        return {"type": "http.request", "body": coming.pop(0), "more_body": bool(coming)}
 
-    first, second = BufferedBody(receive, held), BufferedBody(receive, held)
-    await first.read()
-    with pytest.raises(Overloaded) as refused:
-        await second.read()
-    second.close()
-    assert (held.n, refused.value.is_workspace_busy) == (6, False)
-    assert (await first.replay())["body"] == b"123456"
-    assert held.n == 0
-    await second.read()
-    second.close()
-    first.close()
-    assert held.n == 0
+    return BufferedBody({"headers": []}, receive, budget, caller)
 
 
-async def test_more_bodies_than_a_process_holds_are_refused_and_requests_without_one_are_not():
-    app, held = App(), BufferBudget(10)
-    async with callers_of(Gate(app, FairQueue(ROOM), held=held)) as callers:
-        callers.ask("/w/a/x", parts=(b"12345678", None))
+async def test_body_takes_no_room_once_it_is_taken():
+    budget = BodyBudget(100)
+    body = body_of("a", budget, [b"123", b"456"])
+    await body.read()
+    assert budget.n == 6
+    assert (await body.replay())["body"] == b"123456"
+    assert budget.n == 0
+    body.close()
+    assert budget.n == 0
+
+
+async def test_unfinished_body_of_the_caller_who_holds_most_makes_room():
+    app, shares = App(), Shares(short_bodies=BodyBudget(100))
+    async with callers_of(Gate(app, FairQueue(ROOM), shares)) as callers:
+        callers.ask("/w/a/x", parts=(b"1" * 30, None))
+        callers.ask("/w/a/y", parts=(b"1" * 50, None))
         await callers.settle()
-        callers.ask("/w/b/x", parts=(b"123",))
-        callers.ask("/w/c/x")
+        callers.ask("/w/b/x", parts=(b"2" * 25, None))
+        callers.ask("/w/a/z", parts=(b"1" * 60,))
         await callers.settle()
-        assert callers.statuses == {("/w/b/x", 503): 1}
-        assert app.inside == {"/w/c/x": 1}
-    assert held.n == 0
+        assert callers.statuses == {("/w/a/y", 429): 1, ("/w/a/z", 429): 1}
+        assert shares.short_bodies.n == 55
+    assert shares.short_bodies.n == 0
+
+
+async def test_body_that_waits_for_its_turn_is_dropped_for_others():
+    views, turns, shares = StubViews(), FairQueue(ROOM), Shares(short_bodies=BodyBudget(100))
+    async with callers_of(gate_of(views, turns, shares)) as callers:
+        callers.ask(*["/w/a/x"] * 6, parts=(b"1",))
+        await callers.settle()
+        callers.ask("/w/a/y", parts=(b"1" * 70,))
+        await callers.settle()
+        assert (turns.n_waiting, shares.short_bodies.n) == (1, 70)
+        callers.ask("/w/b/x", parts=(b"2" * 40,))
+        await callers.settle()
+        assert callers.statuses == {("/w/a/y", 429): 1}
+        assert turns.n_waiting == 0
+
+
+async def test_caller_alone_is_refused_for_the_load():
+    app, shares = App(), Shares(short_bodies=BodyBudget(10))
+    async with callers_of(Gate(app, FairQueue(ROOM), shares)) as callers:
+        callers.ask("/w/a/x", parts=(b"123456789",))
+        await callers.settle()
+        assert callers.statuses == {("/w/a/x", 503): 1}
 
 
 @pytest.fixture
 def no_patience(monkeypatch):
-    monkeypatch.setattr(request_bodies, "_PART_TIMEOUT_S", 0.0)
+    for limit in ("_SHORT_GRACE_S", "_LONG_GRACE_S"):
+        monkeypatch.setattr(request_bodies, limit, 0.0)
 
 
-async def test_silence_in_a_long_body_is_answered_with_408(no_patience):
+async def test_silence_in_a_body_is_answered_with_408(no_patience):
     turns = FairQueue(ROOM)
     async with callers_of(gate_of(StubViews(), turns)) as callers:
         callers.ask("/w/a/x", parts=(b"12", b"34", None), headers=LONG)
-        assert await callers.wait_for_answers(1) == {("/w/a/x", 408): 1}
+        callers.ask("/w/b/x", parts=(b"12", None), headers=[(b"content-length", b"5")])
+        assert await callers.wait_for_answers(2) == {("/w/a/x", 408): 1, ("/w/b/x", 408): 1}
         await callers.end()
     assert turns.n_lent == 0
+
+
+#: The time since the beginning, the bytes until then, and until when the next part must come.
+DEADLINES = [(0, 0, 30), (10, 1_000, 30.125), (31, 16_000, 32), (100, 10_000_000, 130), (100, 560_000, 100)]
+
+
+async def test_long_body_must_come_at_8_kb_a_second_after_half_a_minute(monkeypatch, subtests):
+    body = SpooledBody(None, Shares().spool, "a")
+    for now, size_bytes, deadline in DEADLINES:
+        with subtests.test(now=now, size_bytes=size_bytes):
+            monkeypatch.setattr(request_bodies, "_now", lambda now=now: now)
+            body.size_bytes = size_bytes
+            assert body._deadline(0) == deadline
+    body.close()
+
+
+async def test_full_disk_is_answered_with_503(monkeypatch):
+    def fail():
+        raise OSError(errno.ENOSPC, "No space")
+
+    monkeypatch.setattr(request_bodies.tempfile, "TemporaryFile", fail)
+    shares = Shares()
+    async with callers_of(gate_of(StubViews(), FairQueue(ROOM), shares)) as callers:
+        callers.ask("/w/a/x", parts=(b"1",), headers=LONG)
+        assert await callers.wait_for_answers(1) == {("/w/a/x", 503): 1}
+    assert shares.spool.bodies.n == 0
 
 
 async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
@@ -84,8 +142,8 @@ async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
 
 
 async def test_long_body_is_refused_where_none_is_taken():
-    app, held = App(), BufferBudget()
-    async with callers_of(Gate(app, FairQueue(ROOM), held=held)) as callers:
+    app, shares = App(), Shares()
+    async with callers_of(Gate(app, FairQueue(ROOM), shares)) as callers:
         callers.ask("/mcp", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
         assert await callers.wait_for_answers(1) == {("/mcp", 413): 1}
-    assert (app.inside, held.n) == ({}, 0)
+    assert (app.inside, shares.short_bodies.n) == ({}, 0)
