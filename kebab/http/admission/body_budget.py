@@ -69,12 +69,12 @@ class BodyShare:
         self._budget.add(self, size)
 
     def close(self) -> None:
-        """Give all of it back."""
+        """Remove all that the body holds."""
         if self.size:
             self._budget.remove(self)
 
     def drop(self) -> None:
-        """Give all of it back, and end the request."""
+        """Remove all that the body holds, and end its request."""
         self.close()
         self._on_drop()
 

@@ -41,7 +41,7 @@ _SEARCHES = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:search|search/bulk|contex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """What all gates of a process share: the callers, what they used, and the budgets of bodies."""
+    """The callers, their use of threads and the budgets of bodies, which all gates of a process share."""
 
     callers: Callers = field(default_factory=Callers)
     usage: Usage = field(default_factory=Usage)
