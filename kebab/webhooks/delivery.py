@@ -4,18 +4,21 @@ The endpoint's row is locked while an event is sent: one sender at a time, and w
 endpoint waits for it, so that nothing is sent after. A sender that dies loses the lock with its connection,
 and another sends the event again. An event that fails delays later ones of its subject; an endpoint pauses
 after each failure, and is disabled after days without a success.
+
+A call sends to several endpoints at once, each in a thread and a transaction of its own. Slow endpoints delay
+neither other workspaces, of which each has its share of the threads, nor the next call, which skips them.
 """
 
 import logging
 import random
+import threading
 import time
-import uuid
 from contextlib import closing
 from datetime import timedelta
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -25,11 +28,13 @@ from kebab.encryption import EncryptionError, decrypt
 from kebab.http_client.endpoint import JsonEndpoint
 from kebab.http_client.errors import RequestFailed, StatusRefused
 from kebab.people import audit
+from kebab.runtime.context_executor import ContextExecutor
 from kebab.stack.supervisor import worker_stop
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from kebab.webhooks.failure_mail import mail_disabled
 from kebab.webhooks.models import Delivery, DeliveryState, Endpoint
 from kebab.webhooks.signature import signed_headers
+from kebab.webhooks.turns import Due, Turns
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +46,8 @@ GIVE_UP_AFTER: Final = timedelta(days=3)
 KEEP: Final = timedelta(days=7)
 # A call begins no request after this time; the next call goes on.
 _RUN_LIMIT_S: Final = 2.0
+# Endpoints that a call sends to at once; each holds a connection to the database for as long.
+_SENDERS: Final = 8
 _FIRST_DELAY_S: Final = 5.0
 _LONGEST_DELAY_S: Final = 6 * 3600.0
 _LONGEST_PAUSE_S: Final = 600.0
@@ -49,14 +56,17 @@ _MAX_ERROR_CHARS: Final = 300
 _MAX_RESPONSE_BYTES: Final = 65_536
 
 
-def deliver_due(run_limit_s: float = _RUN_LIMIT_S) -> int:
+def deliver_due(run_limit_s: float = _RUN_LIMIT_S, *, senders: int = _SENDERS) -> int:
     """Send the events that are due, for a limited time; return the number delivered."""
     ends_at = time.monotonic() + run_limit_s
     with acting_everywhere():
-        due = list(_due_endpoints().values_list("workspace_id", "pk"))
-    random.shuffle(due)  # whoever comes first may use up the time
-    with closing(_Sender()) as sender:
-        return sum(_deliver_to(*ids, sender, ends_at) for ids in due)
+        due = [Due(*ids) for ids in _due_endpoints().values_list("workspace_id", "pk")]
+    random.shuffle(due)  # the time may be over before the last one's turn
+    turns = Turns(due, senders=senders)
+    helpers = min(senders, len(due)) - 1
+    with closing(_Sender()) as sender, ContextExecutor(max(1, helpers), "webhook") as threads:
+        counts = [threads.submit(_send_in_thread, turns, sender, ends_at) for _ in range(helpers)]
+        return _send_in_turn(turns, sender, ends_at) + sum(count.result() for count in counts)
 
 
 def prune_deliveries() -> int:
@@ -69,22 +79,35 @@ def prune_deliveries() -> int:
     return sum(rows.delete()[0] for rows in old)
 
 
-def _deliver_to(workspace_id: uuid.UUID, endpoint_id: uuid.UUID, sender: "_Sender", ends_at: float) -> int:
-    """Send an endpoint's events one after the other; return the number delivered."""
-    count = 0
+def _send_in_thread(turns: Turns, sender: "_Sender", ends_at: float) -> int:
+    """Send as `_send_in_turn` does, on a connection of this thread's own."""
     try:
-        with acting_in(workspace_id):
-            while _may_go_on(ends_at) and _deliver_next(workspace_id, endpoint_id, sender):
-                count += 1
-    except Exception:  # the other endpoints get theirs
-        logger.exception("webhook %s is left to the next call", endpoint_id)
+        return _send_in_turn(turns, sender, ends_at)
+    finally:
+        connection.close()
+
+
+def _send_in_turn(turns: Turns, sender: "_Sender", ends_at: float) -> int:
+    """Send a delivery of each endpoint whose turn begins, as time permits; return the number delivered."""
+    count = 0
+    while _may_go_on(ends_at) and (turn := turns.begin()) is not None:
+        is_delivered = False
+        try:
+            with acting_in(turn.workspace_id):
+                is_delivered = _deliver_next(turn, sender)
+        except Exception:  # the other endpoints get theirs
+            logger.exception("webhook %s is left to the next call", turn.endpoint_id)
+        finally:
+            turns.end(turn, has_more=is_delivered)
+        count += is_delivered
     return count
 
 
 class _Sender:
-    """Sends deliveries, and keeps the connections of a run."""
+    """Sends deliveries, and keeps the connections of a run; threads share it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._clients: dict[str, JsonEndpoint] = {}
 
     def send(self, endpoint: Endpoint, delivery: Delivery) -> None:
@@ -95,14 +118,15 @@ class _Sender:
         client.send(delivery.body.encode(), headers=headers, limit_s=REQUEST_LIMIT_S)
 
     def _client(self, url: str) -> JsonEndpoint:
-        if url not in self._clients:
-            self._clients[url] = JsonEndpoint(
-                url,
-                headers={"User-Agent": "Kebab-Webhooks"},
-                private_hosts=settings.KEBAB_PRIVATE_HOSTS,
-                max_response_bytes=_MAX_RESPONSE_BYTES,
-            )
-        return self._clients[url]
+        with self._lock:
+            if url not in self._clients:
+                self._clients[url] = JsonEndpoint(
+                    url,
+                    headers={"User-Agent": "Kebab-Webhooks"},
+                    private_hosts=settings.KEBAB_PRIVATE_HOSTS,
+                    max_response_bytes=_MAX_RESPONSE_BYTES,
+                )
+            return self._clients[url]
 
     def close(self) -> None:
         for client in self._clients.values():
@@ -126,10 +150,10 @@ def _due_endpoints() -> "QuerySet[Endpoint]":
     return _receiving_endpoints().filter(Exists(waiting.filter(due_at__lte=Now())))
 
 
-def _deliver_next(workspace_id: uuid.UUID, endpoint_id: uuid.UUID, sender: _Sender) -> bool:
+def _deliver_next(turn: Due, sender: _Sender) -> bool:
     """Send the endpoint's next delivery; return whether it was delivered, so that the next may follow."""
     with transaction.atomic():
-        rows = _receiving_endpoints().filter(workspace=workspace_id, pk=endpoint_id)
+        rows = _receiving_endpoints().filter(workspace=turn.workspace_id, pk=turn.endpoint_id)
         endpoint = rows.select_for_update(no_key=True, skip_locked=True).first()
         delivery = None if endpoint is None else _next_delivery(endpoint)
         if endpoint is None or delivery is None:

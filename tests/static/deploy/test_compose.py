@@ -88,7 +88,7 @@ def test_compose_and_handbook_count_the_same_connections():
     assert f"may use {node} connections, {process} for each" in compose
     nodes = [name for name, definition in ours().items() if definition["command"] == ["web"]]
     (most,) = re.findall(r"max_connections=(\d+)", compose)
-    assert int(most) > node * len(nodes) + 25 * 4 + 3 + 20
+    assert int(most) > node * len(nodes) + 24 * 4 + 3 + 34
 
 
 def lies_on_disk(service, path):

@@ -1,5 +1,7 @@
 """Deliveries of webhooks: signed, repeated, in order of their subjects, never after revocation."""
 
+import random
+import threading
 import uuid
 from datetime import timedelta
 
@@ -13,7 +15,13 @@ from kebab.people.access.caller import operator_access
 from kebab.people.models import AuditEvent
 from kebab.tenancy.current_workspace import acting_in
 from kebab.webhooks.delivery import GIVE_UP_AFTER, KEEP, deliver_due, prune_deliveries
-from kebab.webhooks.endpoints import change_endpoint, create_endpoint, delete_endpoint, send_test
+from kebab.webhooks.endpoints import (
+    MAX_ENDPOINTS,
+    change_endpoint,
+    create_endpoint,
+    delete_endpoint,
+    send_test,
+)
 from kebab.webhooks.models import Delivery, Endpoint
 from kebab.webhooks.outbox import Event, derive_event_id, publish
 from tests.support.actors import make_workspace
@@ -47,7 +55,7 @@ def deliver():
     """Send what waits, as if all pauses were over."""
     Endpoint.objects.update(paused_until=None)
     Delivery.objects.filter(state="pending", due_at__gt=Now()).update(due_at=Now())
-    return deliver_due(run_limit_s=60)
+    return deliver_due(run_limit_s=60, senders=1)  # this thread, which sees what is not committed
 
 
 def order(receiver):
@@ -66,6 +74,28 @@ def test_event_reaches_its_receivers_signed_and_once(workspace, owner, receiver)
     row = Delivery.objects.get()
     assert (row.message_id, row.state, row.attempts) == (message_id, "delivered", 1)
     assert receiver.secret not in endpoint.sealed_secret
+
+
+@pytest.mark.django_db(transaction=True)
+def test_slow_endpoints_of_a_workspace_do_not_delay_another(workspace, receiver, monkeypatch):
+    """They answer once the other workspace's event has arrived."""
+    for number in range(MAX_ENDPOINTS):
+        make_endpoint(workspace, f"{receiver.url}/{number}", JOB)
+    other = make_workspace()
+    make_endpoint(other, receiver.url + "/other", JOB)
+    tell(workspace, "slow", 1)
+    tell(other, "other", 1)
+    arrived = threading.Event()
+
+    def wait_for_other(body):
+        is_other = body["data"]["of"] == "other"
+        if is_other:
+            arrived.set()
+        return 204 if is_other or arrived.wait(1) else 500
+
+    receiver.status_of = wait_for_other
+    monkeypatch.setattr(random, "shuffle", lambda due: None)  # the slow ones first
+    assert deliver_due() == MAX_ENDPOINTS + 1
 
 
 def test_event_that_failed_delays_its_subject_only_and_keeps_its_id(workspace, receiver):
