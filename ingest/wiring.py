@@ -11,12 +11,11 @@ from ingest.jobs.items.chunk_size import CHUNK_SIZE
 from ingest.jobs.queue import queue_metrics
 from kebab.database.on_commit import run_on_commit
 from kebab.extension import Extension, lazy
-from kebab.http.api.permissions import Need
+from kebab.http.api.permissions import MANAGERS, Need
 from kebab.observability.health.checks import CheckResult, DoctorCheck
 from kebab.pages.tabs import Tab
-from kebab.people.models import Role, TokenScope, Workspace
+from kebab.people.models import Role, Workspace
 
-_EVALUATE = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
 _READ = Need(role=Role.VIEWER, scope="any")
 
 
@@ -46,7 +45,7 @@ EXTENSION = Extension(
             place=40,
             count=lazy("ingest.pages.activity.acts.count_attention"),
         ),
-        Tab(label=_("Evaluation"), route="evaluation", icon="target", need=_EVALUATE, place=55),
+        Tab(label=_("Evaluation"), route="evaluation", icon="target", need=MANAGERS, place=55),
     ),
     checks=(
         DoctorCheck(name="embedding", check=_check_vectors),

@@ -9,14 +9,13 @@ from rest_framework.response import Response
 
 from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.model_change import embedding_status
-from kebab.http.api.permissions import Need
+from kebab.http.api.permissions import MANAGERS, Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, TokenScope
+from kebab.people.models import Role
 from search.models import SpaceState
 
 _READ = Need(role=Role.VIEWER, scope="any")
-_CHANGE = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
 _MAX_NAME_CHARS = 200
 
 
@@ -84,7 +83,7 @@ class EmbeddingSerializer(serializers.Serializer[Any]):
 class EmbeddingView(WorkspaceView):
     """The embedding of a workspace."""
 
-    required: ClassVar = {"GET": _READ, "POST": _CHANGE}
+    required: ClassVar = {"GET": _READ, "POST": MANAGERS}
 
     @extend_schema(responses=EmbeddingSerializer)
     def get(self, request: Request, ws: str) -> Response:
@@ -101,7 +100,7 @@ class EmbeddingView(WorkspaceView):
 class EmbeddingSwitchView(WorkspaceView):
     """The switch to the built space."""
 
-    required: ClassVar = {"POST": _CHANGE}
+    required: ClassVar = {"POST": MANAGERS}
 
     @extend_schema(request=Switch, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:
@@ -116,7 +115,7 @@ class EmbeddingSwitchView(WorkspaceView):
 class EmbeddingRollbackView(WorkspaceView):
     """The rollback to the previous space."""
 
-    required: ClassVar = {"POST": _CHANGE}
+    required: ClassVar = {"POST": MANAGERS}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses=EmbeddingSerializer)
@@ -129,7 +128,7 @@ class EmbeddingRollbackView(WorkspaceView):
 class OneSpaceView(WorkspaceView):
     """One embedding space."""
 
-    required: ClassVar = {"DELETE": _CHANGE}
+    required: ClassVar = {"DELETE": MANAGERS}
 
     @extend_schema(responses={202: EmbeddingSerializer})
     def delete(self, request: Request, ws: str, space_id: int) -> Response:

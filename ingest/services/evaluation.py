@@ -12,6 +12,7 @@ from ingest.models import Job
 from kebab.http.api.errors import Unprocessable
 from kebab.people import audit
 from kebab.people.access.caller import Access
+from kebab.people.workspace_settings.registry import check_rights, summarise
 from search.evaluation.metrics import DEFAULT_MEASURES
 from search.evaluation.runs import delete_run, open_run, repeat_run
 from search.evaluation.settings import RunSettings
@@ -69,10 +70,13 @@ def cancel_and_delete_run(access: Access, run: Run) -> None:
 def request_verdict(access: Access, *, settings: Mapping[str, Any], switch: bool, force: bool) -> Job:
     """Return the job that judges `settings` by the golden queries, and with `switch` changes to them.
 
-    It acts as the caller, with the rights that they have when it runs.
+    It acts as the caller, with the rights that they have when it runs. Raises Forbidden for settings that the
+    caller may not change.
     """
+    check_rights(access, settings)
     payload = {"settings": dict(settings), "switch": switch, "force": force, "creator": access.identity}
     with transaction.atomic():
         job = request_gate(access.workspace.pk, payload, requested_by=access.actor)
-        audit.record(access, "gate.asked", str(job.pk), settings=dict(settings), switch=switch, force=force)
+        facts = {"settings": summarise(settings), "switch": switch, "force": force}
+        audit.record(access, "gate.asked", str(job.pk), **facts)
     return job

@@ -4,6 +4,7 @@ A name that passes a check and is then resolved again could lead elsewhere the s
 """
 
 import ipaddress
+import re
 import socket
 import time
 from collections.abc import Callable, Collection
@@ -61,6 +62,12 @@ def connect_permitted(
         with suppress(OSError):
             return socket.create_connection((address, port), timeout=timeout_s)
     raise RequestFailed("can't be reached")
+
+
+def mask_path(url: str) -> str:
+    """Return scheme and host of a URL; `…` stands for the rest, which may be a secret."""
+    origin = re.match(r"[a-z]+://[^/?#]*", url)
+    return "…" if origin is None else origin[0] if origin[0] == url else f"{origin[0]}/…"
 
 
 def is_explicit_address(host: str) -> bool:

@@ -1,4 +1,7 @@
-"""Creation and change of workspaces, for every interface. Callers check rights; deletion.py deletes."""
+"""Creation and change of workspaces, for every interface; deletion.py deletes.
+
+Callers check the rights to a workspace, `change_workspace` those to each setting.
+"""
 
 import uuid
 from collections.abc import Callable
@@ -18,7 +21,7 @@ from kebab.people.workspace_settings.hooks import (
     run_followers,
     run_guards,
 )
-from kebab.people.workspace_settings.registry import known_preferences, merge_settings
+from kebab.people.workspace_settings.registry import check_rights, merge_settings, summarise
 
 MAX_NAME_CHARS = 200
 
@@ -73,8 +76,10 @@ def change_workspace(
     Settings that were derived from stored ones need the workspace that was read for that, `present`.
     Guards of settings check them first (`workspace_settings/hooks.py`, which explains `advance`); with
     `force` they let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug or for
-    settings that changed meanwhile, NotFound if it is gone, and the error of a guard that refuses the change.
+    settings that changed meanwhile, Forbidden for settings that the caller may not change, NotFound if it is
+    gone, and the error of a guard that refuses the change.
     """
+    check_rights(access, settings or ())
     findings = None
     if settings:
         present = present or first_or_not_found(Workspace.objects.filter(pk=access.workspace.pk))
@@ -114,11 +119,7 @@ def _lock_workspace(workspace: Workspace) -> Workspace:
 
 
 def _values(workspace: Workspace) -> dict[str, Any]:
-    known = known_preferences()
-    settings = {
-        f"settings.{name}": known[name].summarise(value) if name in known else value
-        for name, value in workspace.settings.items()
-    }
+    settings = {f"settings.{name}": value for name, value in summarise(workspace.settings).items()}
     return {"slug": workspace.slug, "name": workspace.name, **settings}
 
 

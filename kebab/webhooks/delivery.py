@@ -205,8 +205,9 @@ def _record_failure(endpoint: Endpoint, delivery: Delivery, error: Exception) ->
 
 def _disable(endpoint: Endpoint, reason: str) -> None:
     _update_endpoint(endpoint, disabled_at=Now(), disabled_because=reason[:200])
+    facts = {"id": str(endpoint.pk), "reason": reason}
     audit.record_person(
-        "kebab", "webhook.disabled", endpoint.url, workspace=endpoint.workspace, reason=reason
+        "kebab", "webhook.disabled", endpoint.masked_url, workspace=endpoint.workspace, **facts
     )
     run_on_commit(mail_disabled, endpoint, reason)
     logger.warning("webhook %s is disabled: %s", endpoint.pk, reason)

@@ -63,7 +63,9 @@ def create_endpoint(
             sealed_secret=_seal(secret),
             document_seq=workspace.head_seq,
         )
-        audit.record(access, "webhook.created", url, id=str(endpoint.pk), events=endpoint.events)
+        audit.record(
+            access, "webhook.created", endpoint.masked_url, id=str(endpoint.pk), events=endpoint.events
+        )
     return endpoint, secret
 
 
@@ -88,8 +90,8 @@ def change_endpoint(access: Access, endpoint_id: uuid.UUID, **changes: Any) -> E
             endpoint.disabled_because = ""
         endpoint.failures, endpoint.failing_since, endpoint.paused_until = 0, None, None
         endpoint.save()
-        state = {"is_enabled": endpoint.disabled_at is None}
-        audit.record(access, "webhook.changed", endpoint.url, events=endpoint.events, **state)
+        state = {"id": str(endpoint.pk), "is_enabled": endpoint.disabled_at is None}
+        audit.record(access, "webhook.changed", endpoint.masked_url, events=endpoint.events, **state)
     return endpoint
 
 
@@ -99,7 +101,7 @@ def delete_endpoint(access: Access, endpoint_id: uuid.UUID) -> None:
         rows = endpoints_of(access.workspace).select_for_update()
         endpoint = first_or_not_found(rows.filter(pk=endpoint_id))
         endpoints_of(access.workspace).filter(pk=endpoint_id).delete()
-        audit.record(access, "webhook.deleted", endpoint.url, id=str(endpoint_id))
+        audit.record(access, "webhook.deleted", endpoint.masked_url, id=str(endpoint_id))
 
 
 def send_test(access: Access, endpoint_id: uuid.UUID) -> uuid.UUID:

@@ -23,7 +23,7 @@ def mail_disabled(endpoint: Endpoint, reason: str) -> None:
     owners = Membership.objects.filter(workspace=workspace, role=Role.OWNER, user__is_active=True)
     page = reverse("webhook", args=[workspace.slug, endpoint.pk])
     facts = {
-        "url": endpoint.url,
+        "url": endpoint.masked_url,
         "workspace": " ".join(workspace.name.split()),  # a header has no line breaks
         "reason": reason,
         "link": settings.KEBAB_URL and settings.KEBAB_URL + page,

@@ -12,7 +12,6 @@ from kebab.http.api.idempotency import idempotent
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from search.settings.rules import (
-    MANAGE,
     MAX_RULES,
     RuleSerializer,
     add_rule,
@@ -21,6 +20,7 @@ from search.settings.rules import (
     list_rules,
     replace_rules,
 )
+from search.settings.search_settings import MANAGE_RULES
 
 
 class ForceQuery(StrictSerializer):
@@ -53,7 +53,7 @@ class RuleChange(StrictSerializer):
 class RulesView(WorkspaceView):
     """The rules of a workspace."""
 
-    required: ClassVar = {"GET": MANAGE, "POST": MANAGE, "PUT": MANAGE}
+    required: ClassVar = {"GET": MANAGE_RULES, "POST": MANAGE_RULES, "PUT": MANAGE_RULES}
     queries: ClassVar = {"POST": ForceQuery, "PUT": ForceQuery}
 
     @extend_schema(responses=RuleList)
@@ -87,7 +87,7 @@ class RulesView(WorkspaceView):
 class OneRuleView(WorkspaceView):
     """One rule of a workspace."""
 
-    required: ClassVar = {"PATCH": MANAGE, "DELETE": MANAGE}
+    required: ClassVar = {"PATCH": MANAGE_RULES, "DELETE": MANAGE_RULES}
     queries: ClassVar = {"PATCH": ForceQuery, "DELETE": ForceQuery}
 
     @extend_schema(request=RuleChange, responses=RuleSerializer)

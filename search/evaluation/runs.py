@@ -18,6 +18,7 @@ from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.reader import Reader
+from kebab.people.workspace_settings.registry import check_rights
 from search.access.querysets import visible_sources
 from search.access.restrictions import hidden_sources
 from search.engine.search import search
@@ -63,7 +64,12 @@ def open_run(
     name: str = "",
     job_id: uuid.UUID | None = None,
 ) -> Run:
-    """Create a queued run with its topics. Raises InvalidJudgedSet without topics, InvalidMeasure."""
+    """Create a queued run with its topics.
+
+    Raises InvalidJudgedSet without topics, InvalidMeasure, Forbidden for settings that the caller may not
+    change.
+    """
+    check_rights(access, settings.preferences)
     run_topics = TopicCollection(topics=tuple(topics)).topics
     if not run_topics:
         raise InvalidJudgedSet(f"The set {topic_set!r} has no topic; import some, or judge a query.")

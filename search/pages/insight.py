@@ -19,7 +19,7 @@ from search.pages.search.form import MODES
 from search.query_log.statistics import DEFAULT_DAYS, Analytics, Counts, compute_analytics
 from search.query_log.storage import REVIEW, review_query
 from search.retrieval.text.sanitize import strip_unstorable
-from search.settings.rules import MANAGE
+from search.settings.search_settings import MANAGE_RULES
 
 _DAYS = (7, 30, 90)
 _DOORS: Final = {
@@ -50,7 +50,7 @@ class InsightPage(WorkspacePage):
             "share": _percent(found.total.share_without_hits),
             "modes": [(MODES.get(mode, mode), counts) for mode, counts in found.modes],
             "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
-            "may_rule": MANAGE.allows(self.access),
+            "may_rule": MANAGE_RULES.allows(self.access),
             "states": ReviewState.choices,
             "plots": _plots(period),
             "mirror": mirror_status(workspace),

@@ -22,7 +22,8 @@ from search.access.querysets import visible_documents
 from search.models import Source, Trust
 from search.pages.rule_forms import FORMS
 from search.retrieval.query.rules import QueryMatch, RuleKind
-from search.settings.rules import MANAGE, Rule, add_rule, change_rule, delete_rule, list_rules
+from search.settings.rules import Rule, add_rule, change_rule, delete_rule, list_rules
+from search.settings.search_settings import MANAGE_RULES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ KINDS: Final[Mapping[RuleKind, _Kind]] = {
 class RulesPage(FormPage):
     """The rules of one kind, and the form that adds one."""
 
-    need: ClassVar[Need] = MANAGE
+    need: ClassVar[Need] = MANAGE_RULES
     tab: ClassVar[str] = "settings"
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -131,7 +132,7 @@ class RulesPage(FormPage):
 class RuleSwitch(PeopleAction):
     """Switches a rule on, or off with `on=no`."""
 
-    need: ClassVar[Need] = MANAGE
+    need: ClassVar[Need] = MANAGE_RULES
     tab: ClassVar[str] = "rules"
 
     def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:
@@ -145,7 +146,7 @@ class RuleSwitch(PeopleAction):
 class RuleDeletion(PeopleAction):
     """Deletes a rule."""
 
-    need: ClassVar[Need] = MANAGE
+    need: ClassVar[Need] = MANAGE_RULES
     tab: ClassVar[str] = "rules"
 
     def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:

@@ -25,9 +25,9 @@ from django.db.models.functions import Cast, Coalesce, Now
 from django.utils import timezone
 
 from kebab.http.api.errors import Forbidden
-from kebab.http.api.permissions import Need
+from kebab.http.api.permissions import MANAGERS
 from kebab.people.access.caller import Access
-from kebab.people.models import Role, TokenScope, Workspace
+from kebab.people.models import TokenScope, Workspace
 from kebab.people.workspace_settings.registry import default_of, preference
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in_step
 from kebab.webhooks.models import Endpoint, EventType
@@ -39,7 +39,7 @@ from search.query_log.buffer import LoggedQuery
 from search.retrieval.text.sanitize import strip_unstorable
 
 #: Permission to see the queries of others; the caller must also be able to read all sources.
-REVIEW: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
+REVIEW: Final = MANAGERS
 #: The workspace setting for the retention of queries in days; 0 logs none.
 KEPT_DAYS: Final = "queries_kept_days"
 #: Queries of one caller on the search page within this time of each other count as one, the last.

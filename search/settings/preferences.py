@@ -17,7 +17,7 @@ from search.retrieval.fusion.post_fusion import DEFAULT_HALF_LIFE_DAYS, PRE_RERA
 from search.retrieval.fusion.scores import RRF_K, VECTOR_SHARE
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
-from search.settings.search_settings import RULES
+from search.settings.search_settings import MANAGE_RULES, RULES
 
 SCORE_GATE = 0.05
 _MAX_DAYS = 36_500
@@ -135,6 +135,7 @@ PREFERENCES = (
         section=None,
         ranks=True,
         summarise=lazy("search.settings.rules.summarise_rules"),
+        need=MANAGE_RULES,
     ),
     Preference(
         name="pre_rerank_max_per_file",

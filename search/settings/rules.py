@@ -14,20 +14,17 @@ from rest_framework.exceptions import ValidationError
 
 from kebab.http.api.errors import Conflict, InvalidRequest, NotFound
 from kebab.http.api.fields import HexIdField, ShortListField
-from kebab.http.api.permissions import Need
 from kebab.http.api.problems import problem_of
 from kebab.http.api.querysets import first_or_not_found
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
-from kebab.people.models import Role, TokenScope, Workspace
+from kebab.people.models import Workspace
 from kebab.people.workspaces import change_workspace
 from search.models.document import Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.retrieval.text.unicode_scripts import words_of
 from search.settings.search_settings import RULES
 
-#: What reading and changing rules needs. They name sources and documents that owners and admins read.
-MANAGE: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE, is_personal=True)
 MAX_RULES: Final = 1_000
 _MAX_PHRASES = 50
 _MAX_PHRASE_CHARS = 200

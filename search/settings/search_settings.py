@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Final
 
-from kebab.people.models import Workspace
+from kebab.http.api.permissions import Need
+from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspace_settings.registry import known_preferences
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.rules import NO_RULES, Boost, SearchRules, compile_rules
@@ -13,6 +14,8 @@ from search.retrieval.types import Fusion, SearchQuery
 
 #: The name of the setting that has the search rules.
 RULES: Final = "rules"
+#: What reading and changing rules needs. They name sources and documents that owners and admins read.
+MANAGE_RULES: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE, is_personal=True)
 # Combinations of stored values that are kept; most workspaces have the defaults.
 _KNOWN_SETTINGS = 256
 

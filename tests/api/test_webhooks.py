@@ -4,6 +4,7 @@ import pytest
 
 from kebab.people.models import AuditEvent, Role
 from kebab.webhooks.delivery import deliver_due
+from kebab.webhooks.failure_mail import mail_disabled
 from kebab.webhooks.models import Delivery, Endpoint
 from tests.support.actors import make_workspace, member_client, token_client
 from tests.support.webhooks import LOCAL, receiving
@@ -79,6 +80,31 @@ def test_test_event_and_its_delivery_are_listed(workspace, admin, settings):
     assert (row["id"], row["type"], row["attempts"]) == (sent.json()["id"], "webhook.test", 1)
     assert receiver.accepted[0][0] == row["id"]
     assert admin.get(f"{one}/deliveries?state=failed").json()["results"] == []
+
+
+def test_path_of_a_webhook_is_in_no_audit_event_log_or_mail(
+    workspace, admin, settings, monkeypatch, mailoutbox, caplog
+):
+    settings.KEBAB_PRIVATE_HOSTS = LOCAL
+    monkeypatch.setattr("kebab.webhooks.failure_mail.mail_is_delivered", lambda: True)
+    member_client(workspace, Role.OWNER)  # who gets the mail
+    with receiving() as receiver:
+        made = admin.post(address(workspace), NEW | {"url": f"{receiver.url}/hush"}, format="json").json()
+        one = address(workspace, made["id"])
+        assert admin.patch(one, {"events": ["job.failed"]}, format="json").status_code == 200
+        admin.post(f"{one}/test")
+        receiver.status = 410
+        assert deliver_due() == 0
+    mail_disabled(Endpoint.objects.get(), "It answered 410.")
+    assert admin.delete(one).status_code == 204
+
+    events = AuditEvent.objects.filter(action__startswith="webhook.")
+    assert {event.action.removeprefix("webhook.") for event in events} == {
+        *("created", "changed", "disabled", "deleted")
+    }
+    assert {event.subject for event in events} == {receiver.url.removesuffix("/hook") + "/…"}
+    assert {event.detail["id"] for event in events} == {made["id"]}
+    assert "hush" not in str([event.detail for event in events]) + caplog.text + mailoutbox[0].body
 
 
 def test_workspace_takes_its_webhooks_along(workspace, admin):

@@ -61,3 +61,5 @@ class Need:
 
 #: For owners and admins who have signed in, and no token.
 ADMINS = Need(role=Role.ADMIN, scope=None)
+#: For owners and admins, and tokens that manage.
+MANAGERS = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)

@@ -13,7 +13,7 @@ from kebab.http.api.errors import Forbidden, Unprocessable
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import Need
+from kebab.http.api.permissions import MANAGERS, Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView, WorkspaceView
 from kebab.people.access.caller import (
@@ -25,7 +25,7 @@ from kebab.people.access.caller import (
 )
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, TokenScope, User, Workspace
+from kebab.people.models import Role, User, Workspace
 from kebab.people.quotas import set_quota
 from kebab.people.workspaces import change_workspace, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
@@ -96,7 +96,7 @@ class OneWorkspaceView(WorkspaceView):
 
     required: ClassVar = {
         "GET": Need(role=Role.VIEWER, scope="any"),
-        "PATCH": Need(role=Role.ADMIN, scope=TokenScope.MANAGE),
+        "PATCH": MANAGERS,
         "DELETE": Need(role=Role.OWNER, scope=None),
     }
 

@@ -9,10 +9,10 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kebab.http.api.errors import Problem
-from kebab.http.api.permissions import Need
+from kebab.http.api.permissions import MANAGERS, Need
 from kebab.pages.page import apply_problem
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, TokenScope, Workspace
+from kebab.people.models import Role, Workspace
 from kebab.people.pages.form_page import FormPage
 from kebab.people.pages.setting_forms import DeletionForm, SettingsForm
 from kebab.people.workspaces import change_workspace
@@ -24,7 +24,7 @@ _GATE = "quality_gate"
 class SettingsPage(FormPage):
     """One section of the settings; the general one has the name and the slug, too."""
 
-    need: ClassVar[Need] = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
+    need: ClassVar[Need] = MANAGERS
     tab: ClassVar[str] = "settings"
     section: ClassVar[str] = "general"
     template: ClassVar[str] = "people/pages/settings.html"

@@ -9,6 +9,8 @@ from django.utils.functional import Promise
 
 from kebab import extension
 from kebab.extension import Extension
+from kebab.http.api.permissions import MANAGERS, Need
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 
 #: The pages of the settings.
@@ -33,6 +35,8 @@ class Preference:
     section: Section | None = "search"
     #: Whether it affects ranking from the next query on, so that an evaluation may try other values.
     ranks: bool = False
+    #: What changing it needs, whatever the interface.
+    need: Need = MANAGERS
     #: Returns what the audit log keeps of a value.
     summarise: Callable[[Any], Any] = lambda value: value
 
@@ -45,6 +49,21 @@ def known_preferences() -> Mapping[str, Preference]:
 @lru_cache(maxsize=1)
 def _index(extensions: tuple[Extension, ...]) -> Mapping[str, Preference]:
     return {each.name: each for every in extensions for each in every.preferences}
+
+
+def check_rights(access: Access, names: Iterable[str]) -> None:
+    """Raise Forbidden unless the caller may change all of these settings."""
+    for name in names:
+        if name in known_preferences():
+            known_preferences()[name].need.check(access)
+
+
+def summarise(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the audit log keeps of settings."""
+    known = known_preferences()
+    return {
+        name: known[name].summarise(value) if name in known else value for name, value in settings.items()
+    }
 
 
 def ranking_preferences() -> frozenset[str]:

@@ -16,11 +16,10 @@ from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.parsers import StrictJSONParser
-from kebab.http.api.permissions import Need
+from kebab.http.api.permissions import MANAGERS
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.access.caller import Access
-from kebab.people.models import Role, TokenScope
 from search.api.evaluation.files import TopicFileParser, parse_collection, topics_response
 from search.api.evaluation.serializers import (
     DeletedTopicsSerializer,
@@ -49,7 +48,7 @@ from search.evaluation.topic_sets import (
 from search.models import Topic
 from search.models.evaluation import GOLDEN
 
-EVALUATE = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
+EVALUATE = MANAGERS
 _BODY_LIMIT_BYTES = 5_000_000
 
 

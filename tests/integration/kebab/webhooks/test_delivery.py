@@ -1,5 +1,6 @@
 """Deliveries of webhooks: signed, repeated, in order of their subjects, never after revocation."""
 
+import importlib
 import random
 import threading
 import uuid
@@ -11,9 +12,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from kebab.http.api.errors import Conflict, InvalidRequest
+from kebab.people import audit
 from kebab.people.access.caller import operator_access
 from kebab.people.models import AuditEvent
 from kebab.tenancy.current_workspace import acting_in
+from kebab.tenancy.owner_connection import owner_connection
 from kebab.webhooks.delivery import GIVE_UP_AFTER, KEEP, deliver_due, prune_deliveries
 from kebab.webhooks.endpoints import (
     MAX_ENDPOINTS,
@@ -176,6 +179,18 @@ def test_dead_endpoint_is_disabled_after_days_and_one_that_is_gone_at_once(works
     deliver()
     assert set(Endpoint.objects.exclude(disabled_at=None)) == {dead, gone}
     assert AuditEvent.objects.filter(action="webhook.disabled").count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_migration_masks_the_audit_events_of_before(workspace):
+    audit.record_person("kebab", "webhook.created", "https://hooks.example/T0/hush?x", workspace=workspace)
+    audit.record_person("kebab", "source.created", "https://kept.example/path", workspace=workspace)
+    mask = importlib.import_module("kebab.webhooks.migrations.0002_masked_audit_subjects").MASK
+    with owner_connection() as owner:
+        owner.execute("SET kebab.workspace_id = '*'")
+        owner.execute(mask)
+    subjects = set(AuditEvent.objects.values_list("subject", flat=True))
+    assert subjects == {"https://hooks.example/…", "https://kept.example/path"}
 
 
 def test_event_is_given_up_after_days_and_its_subject_goes_on(workspace, receiver):
