@@ -45,9 +45,14 @@ class JsonEndpoint:
             network_backend=DeadlineBackend(self._deadline, private_hosts),
         )
 
-    def post(self, document: object, *, limit_s: float) -> Any:
-        """POST `document` and return the response's JSON value. Raises RequestFailed."""
-        body = self.send(json.dumps(document).encode(), headers={}, limit_s=limit_s)
+    def post(self, document: object, *, limit_s: float, limit_bytes: int | None = None) -> Any:
+        """POST `document` and return the response's JSON value. Raises RequestFailed.
+
+        `limit_bytes` is a lower limit of this response.
+        """
+        content = json.dumps(document).encode()
+        with map_errors(), self._deadline.within(limit_s):
+            body = self._exchange(content, self._headers, limit_s, limit_bytes)
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -62,7 +67,13 @@ class JsonEndpoint:
         """Close the pooled connections; the next request opens one."""
         self._pool.close()
 
-    def _exchange(self, content: bytes, headers: list[tuple[str, str]], limit_s: float) -> bytes:
+    def _exchange(
+        self,
+        content: bytes,
+        headers: list[tuple[str, str]],
+        limit_s: float,
+        limit_bytes: int | None = None,
+    ) -> bytes:
         limits = {"connect": min(_CONNECT_LIMIT_S, limit_s), "pool": limit_s}
         with self._pool.stream(
             "POST", self._url, headers=headers, content=content, extensions={"timeout": limits}
@@ -77,15 +88,16 @@ class JsonEndpoint:
                     status=response.status,
                     retry_after_s=_retry_after_s(response.headers),
                 )
-            return self._read_bounded(response)
+            return _read_bounded(response, limit_bytes or self._max_response_bytes)
 
-    def _read_bounded(self, response: httpcore2.Response) -> bytes:
-        body = bytearray()
-        for piece in response.iter_stream():
-            body += piece
-            if len(body) > self._max_response_bytes:
-                raise RequestFailed(f"answered more than {self._max_response_bytes:,} bytes")
-        return bytes(body)
+
+def _read_bounded(response: httpcore2.Response, limit_bytes: int) -> bytes:
+    body = bytearray()
+    for piece in response.iter_stream():
+        body += piece
+        if len(body) > limit_bytes:
+            raise RequestFailed(f"answered more than {limit_bytes:,} bytes")
+    return bytes(body)
 
 
 def _retry_after_s(headers: Iterable[tuple[bytes, bytes]]) -> float | None:

@@ -1,7 +1,9 @@
 """allauth's adapters: the configured provider, the accounts that may sign in through it, the error pages."""
 
 import logging
-from typing import Any, NoReturn
+from contextvars import ContextVar
+from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -18,11 +20,16 @@ from kebab.accounts import audit
 from kebab.accounts.oidc.provider import PROVIDER_ID, oidc_is_configured
 from kebab.accounts.sign_in import sign_in
 from kebab.http.rate_limits.client_address import client_network
+from kebab.http_client.requests_session import LimitedSession
 from kebab.people.invitations.lifecycle import is_invited
 from kebab.people.models import User
 from kebab.people.models.user import normalize_email
 
 logger = logging.getLogger(__name__)
+
+#: The end of the current sign-in's exchanges with the provider, by the monotonic clock.
+exchanges_end_at: ContextVar[float] = ContextVar("kebab_oidc_exchanges_end_at")
+_MAX_ANSWER_BYTES: Final = 256 * 1024
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -98,11 +105,17 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             logger.warning("no sign-in through the provider: %s", type(exception).__name__)
         raise ImmediateHttpResponse(render_failed_sign_in(request))
 
-    def get_requests_session(self) -> Any:
-        """Return a session with Kebab's certificate authorities; allauth's timeout is five seconds."""
-        session = super().get_requests_session()
-        session.verify = settings.SSL_CERT_FILE or settings.SSL_CERT_DIR or True
-        return session
+    def get_requests_session(self) -> LimitedSession:
+        """Return a session whose requests end with the time for all exchanges of the sign-in.
+
+        The provider may be private, as the operator has named it; what else it names may not.
+        """
+        host = str(urlsplit(settings.KEBAB_OIDC_ISSUER).hostname)
+        return LimitedSession(
+            ends_at=exchanges_end_at.get(),
+            limit_bytes=_MAX_ANSWER_BYTES,
+            private_hosts=settings.KEBAB_PRIVATE_HOSTS | {host},
+        )
 
 
 def links_of(user: User) -> QuerySet[SocialAccount]:

@@ -1,6 +1,7 @@
 """The two views of signing in through a provider: the redirect to it, and its callback."""
 
 import logging
+import time
 from typing import Any, Final
 
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -17,13 +18,18 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from requests import RequestException
 
-from kebab.accounts.oidc.adapters import render_failed_sign_in
+from kebab.accounts.oidc.adapters import exchanges_end_at, render_failed_sign_in
 from kebab.accounts.oidc.provider import PROVIDER_ID, CheckedProvider, oidc_is_configured
 
 logger = logging.getLogger(__name__)
 
 # Raised for responses that are no JSON, or lack required fields.
-_NO_PROVIDER: Final = (RequestException, OAuth2Error, KeyError, ValueError, TypeError, AttributeError)
+_NO_PROVIDER: Final = (
+    *(RequestException, OAuth2Error, KeyError, ValueError, TypeError, AttributeError),
+    RecursionError,  # for JSON that is nested deeply
+)
+# A web thread waits as long for the provider, however many answers it takes.
+_EXCHANGES_LIMIT_S: Final = 3.0
 
 
 class _ProviderView(View):
@@ -34,6 +40,7 @@ class _ProviderView(View):
         """Dispatch; an unreachable or misbehaving provider becomes an error page."""
         if not oidc_is_configured():
             raise Http404
+        exchanges_end_at.set(time.monotonic() + _EXCHANGES_LIMIT_S)
         try:
             return super().dispatch(request, *args, **kwargs)
         except ImmediateHttpResponse as answer:

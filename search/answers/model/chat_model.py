@@ -9,10 +9,10 @@ import httpcore2
 import httpx2
 import openai
 
-from kebab.http_client.errors import AddressRefused, RequestFailed, TimedOut
+from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge, TimedOut
 from search.answers.errors import ModelFailed
 from search.answers.model.options import AnswerOptions
-from search.answers.model.transport import CallDeadline, CallTransport
+from search.answers.model.transport import MAX_PARSED_BYTES, CallDeadline, CallTransport
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
 from search.endpoints.circuit_breaker import CircuitBreaker
@@ -79,7 +79,10 @@ def _read_answer(answer: Any, transport: CallTransport) -> Iterator[str | Usage]
     """Read a stream or a whole answer; some endpoints send the one that wasn't requested."""
     if "event-stream" in answer.headers.get("content-type", ""):
         return _read_stream(answer.parse(), transport)
-    return _read_document(json.loads(answer.http_response.read()))
+    body = answer.http_response.read()
+    if len(body) > MAX_PARSED_BYTES:
+        raise ResponseTooLarge(f"answered more than {MAX_PARSED_BYTES:,} bytes")
+    return _read_document(json.loads(body))
 
 
 def _read_stream(stream: Any, transport: CallTransport) -> Iterator[str | Usage]:

@@ -11,6 +11,8 @@ from kebab.http_client.errors import ResponseTooLarge
 
 #: Size limit of a response body; each token of a stream takes some 200 bytes of JSON.
 MAX_ANSWER_BYTES = 8_000_000
+#: Size limit of what is parsed at once, a whole answer or an event; parsed, it takes thirty times its size.
+MAX_PARSED_BYTES = 1_000_000
 _CONNECT_LIMIT_S = 5.0
 # The last event of a stream of chat completions, which the SDK doesn't expose.
 _DONE = b"[DONE]"
@@ -80,11 +82,13 @@ class CallBody(httpx2.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the bytes as they come. Raises AnswerTooLarge and the errors of the HTTP client."""
-        size = 0
+        size = line_size = 0
         for piece in self._response.iter_stream():
             size += len(piece)
-            if size > MAX_ANSWER_BYTES:
-                raise ResponseTooLarge(f"answered more than {MAX_ANSWER_BYTES:,} bytes")
+            line_size = len(piece) - piece.rfind(b"\n") - 1 + (0 if b"\n" in piece else line_size)
+            for received, limit in ((size, MAX_ANSWER_BYTES), (line_size, MAX_PARSED_BYTES)):
+                if received > limit:
+                    raise ResponseTooLarge(f"answered more than {limit:,} bytes")
             self._tail = (self._tail + piece)[-64:]
             yield piece
 

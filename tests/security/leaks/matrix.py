@@ -36,7 +36,7 @@ def faults_of(stage_setting: Setting, call: Call, names: Set[str]) -> list[str]:
         for stem, target in targets(stage_setting).items()
         for caller in _hostile(stage_setting, stem, call)
         if caller.name in names
-        for fault in _faults_of_one(stage_setting, call, stem, caller, target, call.method)
+        for fault in faults_of_one(stage_setting, call, stem, caller, target, call.method)
     ]
 
 
@@ -45,9 +45,9 @@ def faults_of_all_callers(stage_setting: Setting, call: Call) -> list[str]:
     faults = []
     for stem, target in targets(stage_setting).items():
         for caller in _hostile(stage_setting, stem, call):
-            faults += _faults_of_one(stage_setting, call, stem, caller, target, call.method)
+            faults += faults_of_one(stage_setting, call, stem, caller, target, call.method)
             if caller.name in TRYING_MORE and call.method == "get":
-                faults += _faults_of_one(stage_setting, call, stem, caller, target, "head")
+                faults += faults_of_one(stage_setting, call, stem, caller, target, "head")
             if caller.name in TRYING_MORE and stem == THEIRS:
                 faults += _faults_by_id(stage_setting, call, caller, target)
     return faults
@@ -63,7 +63,7 @@ def _hostile(stage_setting: Setting, stem: str, call: Call) -> list[Caller]:
     return callers if is_first else [caller for caller in callers if caller.name in _TRYING_ALL]
 
 
-def _faults_of_one(
+def faults_of_one(
     stage_setting: Setting, call: Call, stem: str, caller: Caller, target: Target, method: str
 ) -> Iterator[str]:
     """Send the call with hidden and with missing ids, and compare the answers and the log."""

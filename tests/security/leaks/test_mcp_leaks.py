@@ -19,7 +19,7 @@ from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.canaries import CLOSED, THEIRS
 
 # Arguments of each tool that refer to hidden objects; ids in braces are the target's.
-_CALLS: Mapping[str, list[dict[str, Any]]] = {
+TOOL_CALLS: Mapping[str, list[dict[str, Any]]] = {
     "search": [
         {"query": "{word}", "mode": "lexical"},
         {"query": "'{stem}*'", "mode": "lexical", "detail": "passages"},
@@ -66,7 +66,7 @@ _SILENT = ({"query": "{stem}titel", "mode": "lexical"},)
 
 
 def test_every_tool_is_called():
-    assert set(_CALLS) == set(TOOLS)
+    assert set(TOOL_CALLS) == set(TOOLS)
 
 
 def tools_of(stage_setting):
@@ -127,9 +127,9 @@ def targets(stage_setting):
     return {THEIRS: stage_setting.stage.hidden, CLOSED: stage_setting.stage.closed}
 
 
-@pytest.mark.parametrize("name", sorted(_CALLS))
+@pytest.mark.parametrize("name", sorted(TOOL_CALLS))
 def test_tool_answers_for_hidden_like_missing(stage_setting, subtests, name):
-    for given in _CALLS[name]:
+    for given in TOOL_CALLS[name]:
         for stem, target in targets(stage_setting).items():
             for caller in (each for each in tools_of(stage_setting) if stem in each.hostile_to):
                 with subtests.test(given=given, caller=caller.name):
@@ -141,9 +141,9 @@ def test_tool_answers_for_hidden_like_missing(stage_setting, subtests, name):
                     assert hidden.comparable == absent.comparable
 
 
-@pytest.mark.parametrize("name", sorted(_CALLS))
+@pytest.mark.parametrize("name", sorted(TOOL_CALLS))
 def test_tool_shows_hidden_objects_to_authorised_callers(stage_setting, subtests, name):
-    for given in _CALLS[name]:
+    for given in TOOL_CALLS[name]:
         for stem, caller in ((THEIRS, "their token"), (CLOSED, "token in the group")):
             with subtests.test(given=given, caller=caller):
                 answer = call(stage_setting.callers[caller], name, given, targets(stage_setting)[stem])
@@ -204,7 +204,7 @@ def test_only_the_tools_scope_admits_a_token(stage_setting, subtests):
                 scope: call(
                     stage_setting.callers[name_of_scope(scope)],
                     name,
-                    _CALLS[name][0],
+                    TOOL_CALLS[name][0],
                     stage_setting.stage.closed,
                 )
                 for scope in (None, *TokenScope)
