@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from django.utils import timezone
 
 from kebab.people.models import GroupMember, Membership, TokenGroup, TokenScope, User
-from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_personal_token, verify_token
 from tests.security.leaks.callers import Caller
 from tests.security.leaks.canaries import CLOSED, THEIRS
@@ -40,6 +40,11 @@ def _token(caller):
     return verify_token(header.removeprefix("Bearer "))
 
 
+def _revoke(caller):
+    token = _token(caller)
+    type(token).objects.filter(pk=token.pk).update(revoked_at=timezone.now())
+
+
 def _remove(caller):
     Membership.objects.filter(user=_user(caller)).delete()
 
@@ -57,10 +62,8 @@ ENDS = {
     "tool of a member removed": End(
         caller="their owner", is_tool=True, stem=THEIRS, of=_remove_owner_of_tool
     ),
-    "token revoked": End(caller="their token", stem=THEIRS, of=lambda caller: mark_revoked(_token(caller))),
-    "tool's token revoked": End(
-        caller="their owner", is_tool=True, stem=THEIRS, of=lambda caller: mark_revoked(_token(caller))
-    ),
+    "token revoked": End(caller="their token", stem=THEIRS, of=_revoke),
+    "tool's token revoked": End(caller="their owner", is_tool=True, stem=THEIRS, of=_revoke),
     "reader taken from the group": End(caller="reader", stem=CLOSED, of=_take_from_group),
     "token taken from the group": End(
         caller="token in the group",

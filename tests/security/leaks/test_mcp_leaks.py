@@ -112,7 +112,7 @@ def request_texts(value, ids):
 def call(caller, name, given, target):
     try:
         made = call_of(caller)
-    except APIException as error:
+    except (ApiError, APIException) as error:
         return Answer(status=401, headers={}, text=problem_text(log_problem(error, "")), given={})
     answer = answer_call(TOOLS[name], fill(given, target.ids), made)
     return Answer(
