@@ -192,7 +192,8 @@ def _patience_with_searches() -> None:
     from search.engine import cursors, search
     from search.mirror import local_mirrors
 
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    settings.KEBAB_LEG_LIMIT_MS = settings.KEBAB_SEARCH_LIMIT_MS = 60_000
+    settings.KEBAB_BULK_LIMIT_S = 60
     cursors._LIMIT_S = 5.0
     local_mirrors._FIRST_MIRROR_S = search._LIMIT_S = 30.0
     # The limit would also cancel the transaction that such a test runs in.

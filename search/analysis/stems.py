@@ -10,8 +10,9 @@ import Stemmer
 
 from search.retrieval.text.unicode_scripts import fold
 
-#: Versions of the libraries that determine the terms of a text.
-ANALYSIS_VERSION = f"snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
+#: Versions of what determines the terms of a text: of this package, incremented with any change of the terms,
+#: and of its libraries.
+ANALYSIS_VERSION = f"terms 2, snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
 
 #: ISO 639-1 code -> algorithm of Snowball (M. F. Porter, "Snowball: a language for stemming
 #: algorithms", 2001) for the languages whose words have a second stem.

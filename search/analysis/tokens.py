@@ -14,6 +14,7 @@ from search.analysis.words import (
     whole_terms,
     without_symbols,
 )
+from search.retrieval.query.match_units import MAX_POSITIONS
 from search.retrieval.query.stopwords import language_of
 from search.retrieval.text.unicode_scripts import ASCII_RUN, RUN, is_unspaced, split_graphemes
 
@@ -136,7 +137,7 @@ def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...]
     """Return the alternative index terms at each position of the phrase of `term`; empty if it has none.
 
     A single word is searched as a whole (`rateLimit`, `C++`), a number with its unit or name in two parts, a
-    run of an unspaced script by its bigrams.
+    run of an unspaced script by its bigrams. A phrase is cut after 128 positions.
     """
     *before, last = RUN.findall(term) or [""]
     if not last:
@@ -147,7 +148,7 @@ def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...]
     positions = [(part[2],) for run in [*before, last] for part in parts_of(run, stems)]
     # The text may continue after the last run; its last character is then part of a bigram.
     is_within = is_unspaced(last[0]) and len(split_graphemes(last)) > 1
-    return tuple(positions[:-1] if is_within else positions)
+    return tuple(positions[:-1] if is_within else positions)[:MAX_POSITIONS]
 
 
 def joined_tokens(text: str, language: str | None) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -54,7 +54,7 @@ def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
     elif version := _VERSION.fullmatch(word):
         terms = (version[1], *terms)
     if word != run:
-        terms = (*terms, fold(run))
+        terms = (*terms, fold(run[:_MAX_TERM_CHARS]))
     whole = (0, len(run.encode()), *dict.fromkeys(terms))
     if not rest:
         return (whole,)
@@ -92,7 +92,7 @@ def is_measure(word: str) -> bool:
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
     """Return the terms of a word as a whole: `ratelimit`, `c++`."""
     word = without_symbols(run)
-    return _terms(word.lower(), language) if word == run else (fold(run),)
+    return _terms(word.lower(), language) if word == run else (fold(run[:_MAX_TERM_CHARS]),)
 
 
 def borders_of(word: str) -> list[tuple[int, int]]:

@@ -1,6 +1,5 @@
 """`/workspaces/{ws}/search/bulk`: many searches in one request, each with its own result."""
 
-from time import monotonic
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from search.api.query import run_search
 from search.api.query_fields import TYPED_TEXT, BulkBody, SearchBody
 from search.api.search import json_response
 from search.api.wire_schemas import wire_component
+from search.retrieval.deadline import is_over, limit_time
 from search.retrieval.errors import OutOfTime
 from search.retrieval.wire import BULK_VERSION, result_to_wire
 
@@ -32,13 +32,13 @@ class BulkSearchView(WorkspaceView):
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search for each query. The results are in the queries' order, each a response or a problem."""
         queries = strict_body(request, BulkBody)["queries"]
-        deadline = monotonic() + settings.KEBAB_BULK_LIMIT_S
-        results = [self._run_query(query, deadline) for query in queries]
+        with limit_time(settings.KEBAB_BULK_LIMIT_S):
+            results = [self._run_query(query) for query in queries]
         return json_response({"schema_version": BULK_VERSION, "results": results})
 
-    def _run_query(self, query: dict[str, Any], deadline: float) -> dict[str, object]:
+    def _run_query(self, query: dict[str, Any]) -> dict[str, object]:
         try:
-            if monotonic() >= deadline:
+            if is_over():
                 limit = f"{settings.KEBAB_BULK_LIMIT_S} s"
                 raise OutOfTime(f"The bulk's {limit} were over before this query's turn; ask fewer at once.")
             given = validate_fields(SearchBody, query)

@@ -11,7 +11,8 @@ from kebab.people.models import Workspace
 from search.api.query_fields import FACET_NAMES
 from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.pages import fetch_next_page
-from search.engine.search import search
+from search.engine.search import search, wait_until_searchable
+from search.engine.time_limit import limited_search
 from search.mirror.query.attributes import METADATA, METADATA_PREFIX
 from search.models import Door
 from search.query_log.recorder import record_query
@@ -57,19 +58,29 @@ def _run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, 
         with _ErrorsAbout("k"):
             return fetch_next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
-    seq = awaited_seq(workspace, given)
+    # Before the time of the search begins.
+    wait_until_searchable(workspace, awaited_seq(workspace, given))
+    return (_search_and_count if "facets" in given else _search)(access, given, query)
+
+
+def _search(access: Access, given: Mapping[str, Any], query: SearchQuery) -> SearchResult:
+    workspace, reader, caller = access.workspace, access.reader, access.identity
     with _ErrorsAbout("q"):
-        result = search(workspace, query, reader=reader, min_seq=seq, caller=caller)
+        result = search(workspace, query, reader=reader, min_seq=given.get("min_seq"), caller=caller)
     door = Door.API if access.caller.operator is None else Door.CLI
     record_query(workspace, result, door=door, caller=caller)
-    if "facets" not in given:
-        return result
+    return result
+
+
+@limited_search
+def _search_and_count(access: Access, given: Mapping[str, Any], query: SearchQuery) -> SearchResult:
+    result = _search(access, given, query)
     with _ErrorsAbout("facets"):
         facets = count_facets(
-            workspace,
+            access.workspace,
             # Correcting a word takes longer than counting.
             replace(query, text=result.corrected_query or query.text),
-            reader=reader,
+            reader=access.reader,
             names=_facet_names(given["facets"]),
             max_values=given.get("max_facet_values", MAX_VALUES),
         )

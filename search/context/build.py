@@ -13,6 +13,7 @@ from search.context.candidates import EXPANDED_HITS, EXPANDED_HITS_BY_FILE, expa
 from search.context.request import ContextRequest
 from search.context.types import ContextPack
 from search.engine.search import milliseconds_since, resolve_scope_at_seq, search_in_scope
+from search.engine.time_limit import limited_search
 from search.retrieval.code.paths import weight_of_path
 from search.retrieval.expansion import ReachedChunk
 from search.retrieval.fusion.file_ranking import FoundList, FoundPassage, rank_files, spread
@@ -59,6 +60,7 @@ def build_context_pack(
     )
 
 
+@limited_search
 def _hits(
     workspace: Workspace, scope: SearchScope, request: ContextRequest
 ) -> tuple[SearchResult, Sequence[ReachedChunk]]:
@@ -83,7 +85,7 @@ def hits_by_file(
         query = replace(request.query, text=terms, channels=None, rerank=False)
         lists.append(_search(workspace, scope, query).hits)
     paths = {hit.doc_id: hit.doc_path for hits in lists for hit in hits}
-    request_text = " ".join((request.query.text, *request.technical_terms))
+    request_text = request.query.effective_channels.rerank
     files = rank_files(
         map(_ranked_list, lists), weight_of=lambda doc_id: weight_of_path(paths[doc_id], request_text)
     )

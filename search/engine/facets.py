@@ -14,6 +14,7 @@ from search.access.scope import SearchScope, resolve_scope
 from search.engine.corpus import Corpus, PostgresCorpus
 from search.engine.did_you_mean import correct_words
 from search.engine.search import apply_operators
+from search.engine.time_limit import limited_search
 from search.mirror.errors import MirrorError
 from search.mirror.query.attributes import METADATA, METADATA_PREFIX
 from search.mirror.query.facets import FACETS, count_documents
@@ -27,6 +28,7 @@ from search.settings.search_settings import SearchSettings
 MAX_VALUES = 10
 
 
+@limited_search
 def count_facets(
     workspace: Workspace,
     query: SearchQuery,

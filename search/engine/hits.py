@@ -1,5 +1,6 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from search.engine.readback import VisibleChunk
 from search.mirror.query.match import Match
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import Citation, citation_of
+from search.retrieval.deadline import deadline
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.plain_match import marked_units
@@ -70,6 +72,8 @@ class HitPage:
     stop: int
     #: Whether all entries that were read are visible.
     is_whole: bool
+    #: Whether all snippets were made in time; others are the beginnings of their passages.
+    has_snippets: bool
 
     def order(self, size: int) -> tuple[int, ...]:
         """Return the positions in a list of `size` in the order of its pages."""
@@ -102,6 +106,8 @@ class HitBuilder:
         self._index_version = index_version
         self._with_snippets = with_snippets
         self._analysis = analysis_for(corpus.workspace)
+        self._deadline = deadline()
+        self._has_time = True
         stale_after_days = SearchSettings.of(corpus.workspace).stale_after_days
         #: Documents indexed before are stale.
         self._stale_before = stale_before(timezone.now(), stale_after_days=stale_after_days)
@@ -162,6 +168,7 @@ class HitBuilder:
             near_copies=tuple(place.position for place in near),
             stop=stop,
             is_whole=is_whole,
+            has_snippets=self._has_time,
         )
 
     def _read(self, entries: Sequence[RankedEntry]) -> Mapping[str, VisibleChunk]:
@@ -223,7 +230,9 @@ class HitBuilder:
         if not self._with_snippets:
             return _NO_SNIPPET
         plain = plain_text(chunk.text, chunk.path, is_code=bool(chunk.language))
-        return self._snippets.build(plain, self._query.snippet_chars)
+        self._has_time = self._has_time and time.monotonic() < self._deadline
+        builder = self._snippets if self._has_time else SnippetBuilder((), self._analysis, None)
+        return builder.build(plain, self._query.snippet_chars)
 
     def _section(self, chunk: VisibleChunk, snippet: str, highlights: Sequence[Highlight]) -> HitSection:
         return HitSection(

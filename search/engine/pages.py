@@ -12,11 +12,13 @@ from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
 from search.engine.readback import read_documents
 from search.engine.search import apply_operators, milliseconds_since
+from search.engine.time_limit import limited_search
 from search.metrics import PAGES
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import SearchResult
 
 
+@limited_search
 def fetch_next_page(
     workspace: Workspace, cursor: str, caller: str, *, reader: Reader, k: int = 0
 ) -> SearchResult:

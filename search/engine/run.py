@@ -36,7 +36,7 @@ from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.fusion.scores import vector_share_of
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.text.unicode_scripts import count_words
-from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
+from search.retrieval.types import MAX_QUERY_CHARS, Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
@@ -45,6 +45,8 @@ from search.vectors.spaces import LiveSpace
 # Chunks from which the legs run concurrently: with 42,000 they share the interpreter for most of their time,
 # so that a search takes as long as with one after the other, and a tenth more processor time.
 _CONCURRENT_FROM = 200_000
+_CUT = f"The query was cut after {MAX_QUERY_CHARS:,} characters; ask a shorter one."
+_NO_SNIPPETS = "The time was up before all snippets were made; some are the beginnings of their passages."
 # A longer query is none of a few words.
 _SHORT_CHARS = 60
 _LEGS: Mapping[Mode, tuple[LegName, ...]] = {
@@ -239,10 +241,14 @@ class _Search:
         return (ranked, {}) if keys is None else fold_copies(*lower_headings(ranked, keys))
 
     def _warn(self, vector: VectorLeg, page: HitPage) -> tuple[str, ...]:
-        """Return why the vector leg takes no part, and which operators let nothing through."""
+        """Return what was cut, why the vector leg takes no part, and which operators let nothing through."""
         operators = self._corpus.scope.operators
+        warnings: tuple[str, ...] = (_CUT,) if self._query.is_cut else ()
         message = vector.mismatch or vector.language_message
-        warnings = () if message is None or self._query.mode is Mode.LEXICAL else (message,)
+        if message is not None and self._query.mode is not Mode.LEXICAL:
+            warnings += (message,)
+        if not page.has_snippets:
+            warnings += (_NO_SNIPPETS,)
         return warnings if operators is None else (*warnings, *operators.messages(has_hits=bool(page.hits)))
 
     def _seq(self, view: MirrorView | None) -> int:

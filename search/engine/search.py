@@ -22,6 +22,7 @@ from search.engine.corpus import Corpus, PostgresCorpus
 from search.engine.cursors import add_cursor
 from search.engine.ranking_snapshot import RankingSnapshot, ResultSnapshot
 from search.engine.run import CandidatesLost, Run, index_version_of, run_search
+from search.engine.time_limit import limited_search
 from search.metrics import count_search, stage
 from search.mirror import local_mirrors
 from search.mirror.sync.snapshot import analysis_for
@@ -125,6 +126,12 @@ def search(
     return replace(result, took_ms=milliseconds_since(started))
 
 
+def wait_until_searchable(workspace: Workspace, seq: int | None) -> None:
+    """Wait within a limit until this node has applied a change; None: don't wait. Raises NotSearchableYet."""
+    if seq is not None:
+        local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
+
+
 def resolve_scope_at_seq(
     workspace: Workspace, filters: SearchFilters, reader: Reader, min_seq: int | None
 ) -> SearchScope:
@@ -132,12 +139,12 @@ def resolve_scope_at_seq(
 
     Raises NotSearchableYet, Workspace.DoesNotExist.
     """
-    if min_seq is not None:
-        local_mirrors.wait_for_seq(workspace.pk, min_seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
+    wait_until_searchable(workspace, min_seq)
     with stage("scope"):
         return replace(resolve_scope(workspace, filters, reader), has_waited=min_seq is not None)
 
 
+@limited_search
 def search_in_scope(
     workspace: Workspace,
     scope: SearchScope,

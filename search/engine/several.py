@@ -16,6 +16,7 @@ from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.engine.search import milliseconds_since, search
+from search.engine.time_limit import limited_search
 from search.retrieval.query.titles import title_key
 from search.retrieval.types import SearchHit, SearchQuery, SearchResult, Sort
 
@@ -46,6 +47,7 @@ class SeveralResults:
         return sum(each.workspace.pk == workspace.pk for each in self.hits)
 
 
+@limited_search
 def search_several(
     accesses: Sequence[Access],
     build_query: Callable[[Access], SearchQuery],

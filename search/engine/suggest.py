@@ -15,6 +15,7 @@ from kebab.people.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
 from search.engine.corpus import mirror_source
 from search.engine.readback import VisibleChunk, read_hits
+from search.engine.time_limit import limited_search
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.autocomplete import completions, outlines
@@ -58,6 +59,7 @@ class Suggestions:
     degraded: tuple[str, ...] = ()
 
 
+@limited_search
 def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEFAULT_LIMIT) -> Suggestions:
     """Return up to `limit` suggestions for `text`, not yet fully typed, all of them read back from Postgres.
 

@@ -11,6 +11,7 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.querysets import visible_sources
 from search.engine.search import search
+from search.engine.time_limit import limited_search
 from search.libraries.library import Version, versions_of
 from search.libraries.prefix_match import plain_terms
 from search.libraries.snippets import has_every_term
@@ -51,6 +52,7 @@ class LibraryResults:
     degraded: tuple[str, ...]
 
 
+@limited_search
 def find_libraries(
     workspace: Workspace, reader: Reader, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
 ) -> LibraryResults:

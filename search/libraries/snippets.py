@@ -3,15 +3,18 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.engine.search import search
+from search.engine.time_limit import limited_search
 from search.libraries.last_word import parse_unfinished_word
 from search.libraries.library import ChosenLibrary
 from search.libraries.prefix_match import plain_terms, prefix_expression
 from search.models import Chunk
 from search.retrieval.citation import Citation
+from search.retrieval.deadline import is_over
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import ChunkKind, SearchFilters
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
@@ -63,6 +66,7 @@ class SnippetPage:
     offset: int = 0
 
 
+@limited_search
 def search_snippets(
     workspace: Workspace, reader: Reader, library: ChosenLibrary, typed: str, page: SnippetPage
 ) -> SnippetResults:
@@ -100,7 +104,9 @@ def _scan_for_last_word(
     except InvalidQuery:
         return None
     found = read_snippets(workspace, result, result.hits)
-    matching = [each for each in found.snippets if word.begins_words_of(f"{each.breadcrumb}\n{each.text}")]
+    # A search that is out of time shows what it has compared.
+    in_time = takewhile(lambda _: not is_over(), found.snippets)
+    matching = [each for each in in_time if word.begins_words_of(f"{each.breadcrumb}\n{each.text}")]
     return replace(found, snippets=tuple(matching[page.offset : page.offset + page.limit]))
 
 

@@ -25,6 +25,7 @@ from search.mirror.files import MirrorFiles
 from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.snapshot import read_token
 from search.mirror.sync.sync import applied_seq, applied_token, rebuild_mirror, sync_mirror
+from search.retrieval.deadline import seconds_left
 from search.retrieval.errors import NotSearchableYet
 from search.runtime import runtime
 
@@ -124,7 +125,7 @@ def record_use(scope: SearchScope) -> None:
 def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
     """Build this node's mirror of a workspace with changes (`head_seq` above 0) if there is none to read.
 
-    Waits two seconds at most. Raises Workspace.DoesNotExist.
+    Waits two seconds at most, and not beyond the deadline of the search. Raises Workspace.DoesNotExist.
     """
     if not head_seq:
         return
@@ -134,7 +135,7 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
             return
     except MirrorError:
         with contextlib.suppress(Error):  # the search queries Postgres itself and handles its errors
-            build_mirror(workspace_id, limit_s=_FIRST_MIRROR_S)
+            build_mirror(workspace_id, limit_s=min(_FIRST_MIRROR_S, seconds_left()))
 
 
 def build_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> bool:

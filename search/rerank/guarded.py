@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from kebab.observability import tracing
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.rerank.scorer import Scorer, time_limit_error
+from search.retrieval.deadline import seconds_left
 from search.retrieval.fusion.rerank import check_scores
 
 #: Maximum characters of a query and of a passage; a cross-encoder reads some 2,000 of both together.
@@ -48,9 +49,10 @@ class GuardedReranker:
             return check_scores(scores, len(texts), self.gives_logits)
 
     def _score_within_limit(self, query: str, passages: Sequence[str]) -> list[float]:
-        future = self._executor.submit(self._scorer.score, query, passages, limit_s=self._limit_s)
+        limit_s = min(self._limit_s, seconds_left())
+        future = self._executor.submit(self._scorer.score, query, passages, limit_s=limit_s)
         try:
-            return future.result(self._limit_s)
+            return future.result(limit_s)
         except TimeoutError as error:
             future.cancel()
-            raise time_limit_error(self._limit_s) from error
+            raise time_limit_error(limit_s) from error

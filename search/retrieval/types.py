@@ -13,7 +13,7 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
 from search.retrieval.query.rules import PromotedAnswer
-from search.retrieval.text.sanitize import strip_unstorable
+from search.retrieval.text.sanitize import cut_text, strip_unstorable
 from search.retrieval.text.snippet import Highlight
 
 DEFAULT_K = 10
@@ -21,6 +21,10 @@ MAX_K = 1_000
 DEFAULT_SNIPPET_CHARS = 220
 DEFAULT_TEXT_CHARS = 4_000
 MAX_TEXT_CHARS = 20_000
+#: Maximum length of a query, and of each of its channels, in compatibility form: a paste of several pages.
+MAX_QUERY_CHARS = 10_000
+# Of which no character has a longer form than 18.
+_SURELY_SHORT = MAX_QUERY_CHARS // 18
 
 _ID = re.compile("[0-9a-f]{32}")
 
@@ -81,8 +85,10 @@ class SearchQuery:
     Mode, fusion and group may also be given by their names.
     """
 
-    #: As typed; NULs and lone surrogates are dropped, from the channels as well.
+    #: As typed; NULs and lone surrogates are dropped, from the channels as well, and what is too long is cut.
     text: str
+    #: Whether the text, or a channel, was cut.
+    is_cut: bool = False
     #: Whether operators in `text`, like `-word`, are obeyed (`search.retrieval.query.operators`).
     operators: bool = False
     #: `text` with blanks in the place of its operators; None: it has none.
@@ -141,10 +147,21 @@ class SearchQuery:
         object.__setattr__(self, "group", Group(self.group))
         object.__setattr__(self, "sort", Sort(self.sort))
         object.__setattr__(self, "include", tuple(map(Include, self.include)))
-        object.__setattr__(self, "text", strip_unstorable(self.text))
+        object.__setattr__(self, "text", self._bound(self.text))
         if self.channels is not None:
-            object.__setattr__(self, "channels", self.channels.map(strip_unstorable))
+            object.__setattr__(self, "channels", self.channels.map(self._bound))
         object.__setattr__(self, "k", min(self.k or DEFAULT_K, MAX_K))
+
+    def _bound(self, text: str) -> str:
+        storable = strip_unstorable(text)
+        if len(storable) <= _SURELY_SHORT:
+            return storable
+        bounded = cut_text(storable, MAX_QUERY_CHARS)
+        if len(bounded) == len(storable):
+            return bounded
+        object.__setattr__(self, "is_cut", True)
+        # A raw expression stays one, which is refused for its length.
+        return f"{bounded[:-1]}'" if storable.rstrip().endswith("'") else bounded
 
     @property
     def typed_text(self) -> str:

@@ -13,6 +13,7 @@ from django.db import OperationalError
 from search.embedders.base import Embedder
 from search.embedders.query_language import knows_language
 from search.metrics import DEGRADED, LEG_SECONDS, stage
+from search.retrieval.deadline import is_over
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.fusion.legs import LegName, LegResult
 from search.retrieval.fusion.scores import vector_scores
@@ -114,6 +115,9 @@ class VectorLeg:
 
     def search(self, limit: int) -> VectorResult:
         """Return up to `limit` candidates; none when no embedder is available, or the time is up."""
+        if is_over():
+            DEGRADED.add(self.name, "out_of_time")
+            return _OFF
         with stage(self.name, LEG_SECONDS):
             try:
                 vector = self._query_vector()

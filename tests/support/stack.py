@@ -59,7 +59,11 @@ def temporary_directory() -> Path:
 
 
 # No search lacks a leg only because the machine has other tests to run.
-PATIENCE = {"KEBAB_LEG_LIMIT_MS": "60000", "KEBAB_SEARCH_STATEMENT_LIMIT_MS": "60000"}
+PATIENCE = {
+    "KEBAB_LEG_LIMIT_MS": "60000",
+    "KEBAB_SEARCH_LIMIT_MS": "60000",
+    "KEBAB_SEARCH_STATEMENT_LIMIT_MS": "60000",
+}
 
 
 class Stack:

@@ -11,11 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kebab.http.api.fields import ShortListField
 from kebab.http.api.problems import log_problem
 from kebab.http.api.views import ApiView
 from search.api.adapters.retrieval import MAX_HITS, find_passages
 from search.retrieval.errors import InvalidFilter, preview
-from search.retrieval.query.metadata import ALL, ANY
+from search.retrieval.query.metadata import ALL, ANY, MAX_CONDITIONS
 from search.retrieval.types import SearchHit
 
 _NO_TOKEN: Final = 1001
@@ -47,7 +48,7 @@ class RetrievalSetting(serializers.Serializer[Any]):
 
 
 @extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
-class NamesField(serializers.ListField):
+class NamesField(ShortListField):
     """A name, as Dify sends it, or a list of names."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
@@ -58,7 +59,7 @@ class NamesField(serializers.ListField):
 class MetadataCondition(serializers.Serializer[Any]):
     """A comparison with one field, or with any of several."""
 
-    name = NamesField(child=serializers.CharField(), min_length=1)
+    name = NamesField(child=serializers.CharField(), min_length=1, max_length=MAX_CONDITIONS)
     comparison_operator = serializers.CharField()
     value = serializers.JSONField(required=False, allow_null=True)
 
@@ -67,7 +68,12 @@ class MetadataConditions(serializers.Serializer[Any]):
     """Comparisons with the metadata of documents."""
 
     logical_operator = serializers.ChoiceField(["and", "or"], default="and", allow_null=True)
-    conditions = MetadataCondition(many=True, required=False, allow_null=True)
+    conditions = MetadataCondition(  # type: ignore[call-arg]  # many=True makes a list, which has max_length
+        many=True,
+        required=False,
+        allow_null=True,
+        max_length=MAX_CONDITIONS,
+    )
 
 
 class RetrievalBody(serializers.Serializer[Any]):

@@ -9,7 +9,12 @@ from itertools import pairwise
 
 from search.mirror.query.vocabulary import Vocabulary, terms_expression
 from search.retrieval.code.definitions import IndexedPassage
-from search.retrieval.query.edit_distance import allowed_errors, distances_to_stems, edit_distance
+from search.retrieval.query.edit_distance import (
+    MAX_CHARS,
+    allowed_errors,
+    distances_to_stems,
+    edit_distance,
+)
 from search.retrieval.text.unicode_scripts import RUN, fold, words_of
 
 # Terms whose words are considered, how many of them are read thoroughly, chunks read for each of those, and
@@ -165,9 +170,11 @@ def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
 def split_word(vocabulary: Vocabulary, word: str) -> list[Spelling]:
     """Return spellings as two words, as `rate limit` for `ratelimit`, if chunks have both in a row.
 
-    Only the 3 likeliest splits are looked up.
+    Only the 3 likeliest splits are looked up; none of a word that is too long.
     """
     typed = fold(word)
+    if len(typed) > MAX_CHARS:
+        return []
     cuts = [(typed[:at], typed[at:]) for at in range(_MIN_HALF_CHARS, len(typed) - _MIN_HALF_CHARS + 1)]
     query_tokens = vocabulary.analysis.query_tokens
     terms = {half: query_tokens(half)[0] for cut in cuts for half in cut if query_tokens(half)}

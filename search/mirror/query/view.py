@@ -20,6 +20,7 @@ from search.mirror.postings import Collection
 from search.mirror.query.filters import bind_path_filters, collection_clause
 from search.mirror.schema import analysis_of
 from search.mirror.sync.sync import applied_seq
+from search.retrieval.deadline import deadline
 from search.retrieval.fusion.copies import NO_KEY, CopyKeys
 from search.retrieval.fusion.legs import unpack_ids
 
@@ -128,9 +129,11 @@ class MirrorView:
     def limited_time(self, limit_s: float | None = None) -> Iterator[None]:
         """Limit the time of a block, to that of a leg for None: past it SQLite raises InterruptError.
 
-        Raises MirrorDamaged.
+        The deadline of the search ends it, too. Raises MirrorDamaged.
         """
-        self._deadline = time.monotonic() + (self._limit_s if limit_s is None else limit_s)
+        limit_s = self._limit_s if limit_s is None else limit_s
+        end, last = time.monotonic() + limit_s, deadline()
+        self._deadline = end if end < last else last
         self.connection.set_progress_handler(self.is_late, _STEPS)
         try:
             with translate_damage(Path(self.connection.filename)):

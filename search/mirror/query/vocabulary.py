@@ -28,6 +28,7 @@ class Vocabulary:
     def __init__(self, view: MirrorView) -> None:
         """Create the vocabulary of a mirror. Raises MirrorDamaged."""
         self.connection = view.connection
+        self._raise_if_late = view.raise_if_late
         #: The analysis that indexed the mirror's text.
         self.analysis: Analysis = view.analysis
         #: The query's filters, for samples of chunks; they don't narrow counts.
@@ -80,7 +81,11 @@ class Vocabulary:
         return dict(self.connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
 
     def sample(self, expression: str, limit: int) -> list[IndexedPassage]:
-        """Return the first `limit` chunks that `expression` matches under the filters."""
+        """Return the first `limit` chunks that `expression` matches under the filters.
+
+        Raises apsw.InterruptError when the time is up.
+        """
+        self._raise_if_late()
         values = (expression, *self.clause.values, limit)
         rows = self.connection.execute(_SAMPLE.format(clause=self.clause.sql), values)
         return [IndexedPassage(chunk_id=row[0], breadcrumb=row[1], text=row[2]) for row in rows]

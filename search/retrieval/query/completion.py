@@ -32,6 +32,10 @@ class TypedText:
         """Return the words, folded; a run of an unspaced script is one."""
         return tuple(dict.fromkeys(fold(run[0])[:_MAX_WORD_CHARS] for run in self._runs))
 
+    @cached_property
+    def _beginning(self) -> str:
+        return fold(" ".join(self.text.split()))
+
     def begins_words_of(self, heading: str) -> bool:
         """Return whether each typed word is the beginning of a word of `heading`."""
         folded = fold(heading)
@@ -47,7 +51,7 @@ class TypedText:
     def sort_key(self, heading: str) -> tuple[bool, int, str]:
         """Return the sort key of a heading: with the typed prefix first, then by length, then by text."""
         folded = fold(heading)
-        return not folded.startswith(fold(" ".join(self.text.split()))), len(folded), folded
+        return not folded.startswith(self._beginning), len(folded), folded
 
     def find_completions(self, text: str) -> Iterator[str]:
         """Return the words of `text` that continue the last typed word, with repetitions."""

@@ -16,13 +16,18 @@ _SAFE_CHARS: Final = 5
 _SAFE_LONG_CHARS: Final = 9
 #: A shorter word is not corrected: it is close to too many others.
 MIN_CHARS: Final = 3
+#: A longer one is no word of a language, and has too many parts.
+MAX_CHARS: Final = 64
 # Maximum number of letters that stemming removes: `-izations`.
 _ENDING_CHARS: Final = 7
 
 
 def allowed_errors(word: str) -> int:
-    """Return the number of errors allowed in `word`: two from seven letters on, one from three, else none."""
-    if len(word) < MIN_CHARS:
+    """Return the number of errors allowed in `word`: two from seven letters on, one from three, else none.
+
+    None are in a word that is too long, either.
+    """
+    if not MIN_CHARS <= len(word) <= MAX_CHARS:
         return 0
     return 2 if len(word) >= _LONG_CHARS else 1
 

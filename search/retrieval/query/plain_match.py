@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 
 from search.retrieval.query.match_units import (
     MAX_COUNTED_UNITS,
@@ -17,6 +17,7 @@ from search.retrieval.query.match_units import (
     build_units,
     cap_units,
     compile_all,
+    positions_of,
 )
 from search.retrieval.query.parser import MAX_RAW_TOKENS, MIN_PREFIX_CHARS, parse_query, raw_units
 from search.retrieval.query.rules import NO_RULES, SearchRules
@@ -27,6 +28,8 @@ from search.retrieval.text.unicode_scripts import fold, has_token, is_unspaced, 
 _K3 = 8.0
 # A beginning of this length is taken for the stem of a longer word that is being typed.
 _MIN_STEM_CHARS = 4
+# Each beginning of it is a term.
+_MAX_COMPLETED_CHARS = 64
 # Words of a query whose repetitions are counted.
 _MAX_COUNTED_TERMS = 4 * MAX_COUNTED_UNITS
 # A longer term is a page without spaces or a key.
@@ -61,7 +64,8 @@ class PlainMatch:
     def with_prefix(self, last: str, analysis: Analysis, complete: Complete) -> "PlainMatch":
         """Return the match in which `last`, a single word, also matches words that begin with it."""
         word = fold(last)
-        if len(word) < MIN_PREFIX_CHARS or not word.isalnum() or is_unspaced(word[0]):
+        is_word = MIN_PREFIX_CHARS <= len(word) <= _MAX_COMPLETED_CHARS and word.isalnum()
+        if not is_word or is_unspaced(word[0]):
             return self
         whole = build_unit(last, analysis, self.language)
         stems = (word[:end] for end in range(_MIN_STEM_CHARS, len(word)))
@@ -77,9 +81,16 @@ class PlainMatch:
     def marked_units(self) -> tuple[MatchUnit, ...]:
         """Return the units to highlight in a snippet: the phrases as a whole, then the pieces."""
         several = (unit.synonyms or (unit,) for unit in self.every if not unit.is_word)
-        phrases = list(islice(chain.from_iterable(several), MAX_RAW_TOKENS))
+        phrases = _take_short(islice(chain.from_iterable(several), MAX_RAW_TOKENS))
         joined = [unit.joined for unit in phrases if unit.joined is not None]
         return tuple(dict.fromkeys((*phrases, *joined, *self.marked)))
+
+
+def _take_short(phrases: Iterable[MatchUnit]) -> list[MatchUnit]:
+    """Return the first phrases that have at most 256 positions together: each is compared with each word."""
+    listed = list(phrases)
+    sizes = accumulate(map(len, map(positions_of, listed)))
+    return [unit for unit, size in zip(listed, sizes, strict=True) if size <= MAX_TOKENS]
 
 
 def build_plain_match(

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from typing import Final
 
 # Thai, Lao, Myanmar, Khmer; Korean, whose particles are attached to words, also as single letters and in half
 # width; Chinese and Japanese with their marks.
@@ -92,6 +92,19 @@ _PLAIN = str.maketrans(
     }
 )
 
+# Characters whose compatibility form is several words, or has other signs than those of a word: a formula of
+# 18 letters and blanks, `(1)`, `1⁄2`. Folded as they are, so that each is a part of one term.
+_UNFOLDING = (
+    "\u00bc-\u00be\u013f\u0140\u037a\u2150-\u215f\u2189\u2474-\u249b\u3220-\u3229\ufc5e-\ufc63\ufdfa\ufdfb"
+    "\ufe70\ufe72\ufe74\ufe76\ufe78\ufe7a\ufe7c\ufe7e\U0001f100-\U0001f10a\U0001f110-\U0001f12a\U0001f240-\U0001f248"
+)
+_FOLDING = re.compile(f"[^{_UNFOLDING}]+")
+# A longer word is a key, and one of an unspaced script a page.
+_MAX_WORD_CHARS: Final = 256
+# Words that are cached, and their length: some 10 MB when full.
+_MAX_CACHED_WORDS: Final = 16_384
+_MAX_CACHED_CHARS: Final = 40
+
 # `C++`, `F#` of one letter, `.NET`: each branch begins with a literal, so that other characters fail at once.
 _SUFFIX = r"(?:\+\+(?!\+)|#(?<=(?<![^\W_])[A-Za-z]#)(?![\w#]))?"
 _DOT_NET = r"\.(?i:net)\b(?<![\w.]\....)"
@@ -132,18 +145,31 @@ def has_token(term: str) -> bool:
     return RUN.search(term) is not None
 
 
-@lru_cache(maxsize=16_384)
-def fold(word: str) -> str:
-    """Return `word` without case, compatibility forms and optional marks."""
-    if word.isascii():
-        return word.lower()
-    bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", word).casefold())
+class _FoldedWords(dict[str, str]):
+    """A cache of folded words. Threads share it without a lock: each step is atomic."""
+
+    def __missing__(self, word: str) -> str:
+        folded = word.lower() if word.isascii() else _fold(word)
+        if len(word) <= _MAX_CACHED_CHARS:
+            if len(self) >= _MAX_CACHED_WORDS:
+                self.clear()
+            self[word] = folded
+        return folded
+
+
+def _fold(word: str) -> str:
+    decomposed = _FOLDING.sub(lambda part: unicodedata.normalize("NFKD", part[0]), word)
+    bare = _OPTIONAL_MARKS.sub("", decomposed.casefold())
     return unicodedata.normalize("NFC", bare.translate(_PLAIN)) or word
 
 
+#: Returns a word without case, compatibility forms and optional marks; up to four times as long.
+fold: Final[Callable[[str], str]] = _FoldedWords().__getitem__
+
+
 def words_of(text: str) -> list[str]:
-    """Return the words of `text` in order, folded; a run of an unspaced script is one."""
-    return [fold(run) for run in RUN.findall(text)]
+    """Return the words of `text` in order, folded and cut; a run of an unspaced script is one."""
+    return [fold(run[:_MAX_WORD_CHARS]) for run in RUN.findall(text)]
 
 
 def count_words(text: str) -> int:

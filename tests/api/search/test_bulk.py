@@ -109,13 +109,17 @@ def test_defect_in_one_query_leaves_the_others_alone(ask, monkeypatch, caplog):
     assert results[0]["instance"] in caplog.text
 
 
-def test_queries_past_the_time_limit_time_out(ask, monkeypatch, settings):
-    settings.KEBAB_BULK_LIMIT_S = 10
-    clock = iter([0.0, 1.0, 9.9, 10.0, 11.0])
-    monkeypatch.setattr(bulk, "monotonic", lambda: next(clock))
+def test_queries_past_the_time_limit_time_out(ask, monkeypatch):
+    late = iter([False, False, True, True])
+    monkeypatch.setattr(bulk, "is_over", lambda: next(late))
     results = ask(*[{"q": "alpha", "mode": "lexical"}] * 4)
 
     assert [outcome(result) for result in results] == [["a.md"], ["a.md"], "timeout", "timeout"]
+
+
+def test_time_limit_of_all_queries_ends_each(ask, settings):
+    settings.KEBAB_BULK_LIMIT_S = 0
+    assert [outcome(result) for result in ask({"q": "alpha"}, {"q": "beta"})] == ["timeout"] * 2
 
 
 def test_wrong_body_is_refused(send, subtests):

@@ -29,7 +29,7 @@ _IN_BODY = ("filters", *(f"filters.{name}" for name in (*_FILTERS, *_MOMENTS)), 
 _EXPAND = ("expand", "expand.neighbours", "expand.siblings", "expand.imports")
 _PAGE = ("limit", "cursor")
 # KEBAB_BULK_LIMIT_S
-_BULK_S = 10.0
+_BULK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

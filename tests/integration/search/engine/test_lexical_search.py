@@ -7,13 +7,14 @@ import pytest
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
+from search.engine import hits
 from search.engine.corpus import mirror_source
 from search.mirror.query import lexical
 from search.mirror.query.lexical import LexicalLeg
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, unpack_ids
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.types import LexicalTotal, Mode
+from search.retrieval.types import MAX_QUERY_CHARS, LexicalTotal, Mode
 from tests.support.corpus import chunk, write, write_each
 from tests.support.search import ask, embed, paths, sync
 
@@ -190,6 +191,36 @@ def test_stopped_leg_is_named_in_a_valid_response(workspace, settings):
     assert ask(workspace, "apple", Mode.HYBRID).degraded == ("lexical",)
     with pytest.raises(InvalidQuery):  # a raw query past its time is refused
         ask(workspace, "'apple OR pear'")
+
+
+def test_legs_past_the_deadline_of_the_search_are_named(workspace, settings):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    sync(workspace)
+    settings.KEBAB_SEARCH_LIMIT_MS = 0
+    result = ask(workspace, "apple pear", Mode.HYBRID)
+    assert (result.degraded, result.hits) == (("lexical", "vector"), ())
+
+
+def test_snippets_past_the_deadline_are_the_beginnings_of_their_passages(workspace, monkeypatch):
+    write(workspace, "a.md", "First words. " * 30 + "An apple.")
+    sync(workspace)
+    monkeypatch.setattr(hits, "deadline", lambda: 0.0)
+    result = ask(workspace, "apple")
+    (hit,) = result.hits
+    assert (hit.snippet.startswith("First words."), hit.highlights) == (True, ())
+    assert any("snippets" in warning for warning in result.warnings)
+
+
+def test_query_that_is_too_long_is_cut_with_a_warning(workspace):
+    write(workspace, "a.md", "apple", "pear")
+    sync(workspace)
+    page = "apple " * 2_000
+    result = ask(workspace, f"{page} pear")
+    assert result.query == page[:MAX_QUERY_CHARS]
+    assert any(f"{MAX_QUERY_CHARS:,}" in warning for warning in result.warnings)
+    assert [hit.snippet for hit in result.hits] == ["apple"]
+    assert ask(workspace, page[:MAX_QUERY_CHARS]).warnings == ()
 
 
 def test_leg_stopped_while_it_reads_the_query_is_named(workspace, monkeypatch):
