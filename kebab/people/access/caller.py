@@ -151,7 +151,8 @@ def access_of_request(request: Any, slug_or_id: str) -> Access:
     if caller is None:
         raise NotFound
     access = caller_access(caller, slug_or_id)
-    record_workspace(request, access.workspace.pk)
+    if caller.token is None:  # else its name is that of the workspace
+        record_workspace(request, access.workspace.pk)
     return access
 
 

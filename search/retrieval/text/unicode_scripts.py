@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 # Thai, Lao, Myanmar, Khmer; Korean, whose particles are attached to words, also as single letters and in half
@@ -101,9 +102,10 @@ _UNFOLDING = (
 _FOLDING = re.compile(f"[^{_UNFOLDING}]+")
 # A longer word is a key, and one of an unspaced script a page.
 _MAX_WORD_CHARS: Final = 256
-# Words that are cached, and their length: some 10 MB when full.
+# Words that are cached, and the characters of those of them that are long: some 20 MB when full.
 _MAX_CACHED_WORDS: Final = 16_384
-_MAX_CACHED_CHARS: Final = 40
+_LONG_CHARS: Final = 40
+_MAX_LONG_CHARS: Final = 2_000_000
 
 # `C++`, `F#` of one letter, `.NET`: each branch begins with a literal, so that other characters fail at once.
 _SUFFIX = r"(?:\+\+(?!\+)|#(?<=(?<![^\W_])[A-Za-z]#)(?![\w#]))?"
@@ -145,26 +147,33 @@ def has_token(term: str) -> bool:
     return RUN.search(term) is not None
 
 
-class _FoldedWords(dict[str, str]):
-    """A cache of folded words. Threads share it without a lock: each step is atomic."""
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
+def fold(word: str) -> str:
+    """Return `word` without case, compatibility forms and optional marks; up to four times as long."""
+    if len(word) > _LONG_CHARS:
+        _make_room(len(word))
+    return word.lower() if word.isascii() else _fold(word)
 
-    def __missing__(self, word: str) -> str:
-        folded = word.lower() if word.isascii() else _fold(word)
-        if len(word) <= _MAX_CACHED_CHARS:
-            if len(self) >= _MAX_CACHED_WORDS:
-                self.clear()
-            self[word] = folded
-        return folded
+
+class _LongWords:
+    """The long words in the cache of `fold`."""
+
+    #: Their length together, in characters.
+    chars = 0
+
+
+def _make_room(chars: int) -> None:
+    """Count a long word, and empty the cache when such words fill it."""
+    _LongWords.chars += chars
+    if _LongWords.chars > _MAX_LONG_CHARS:
+        fold.cache_clear()
+        _LongWords.chars = chars
 
 
 def _fold(word: str) -> str:
     decomposed = _FOLDING.sub(lambda part: unicodedata.normalize("NFKD", part[0]), word)
     bare = _OPTIONAL_MARKS.sub("", decomposed.casefold())
     return unicodedata.normalize("NFC", bare.translate(_PLAIN)) or word
-
-
-#: Returns a word without case, compatibility forms and optional marks; up to four times as long.
-fold: Final[Callable[[str], str]] = _FoldedWords().__getitem__
 
 
 def words_of(text: str) -> list[str]:

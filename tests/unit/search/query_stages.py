@@ -234,7 +234,7 @@ KINDS = {name: _repeat(piece) for name, piece in _REPEATED.items()} | {
 def clear_caches():
     """Empty all caches, so that each text costs what it costs the first time."""
     re.purge()
-    fold.__self__.clear()
+    fold.cache_clear()
     for cache in token_module._run_caches.values():
         cache.clear()
     for cached in ("analyse", "query_terms", "word_tokens", "_form_terms"):
