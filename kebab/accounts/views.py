@@ -8,7 +8,7 @@ from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.contrib.auth.views import LoginView
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
@@ -42,14 +42,14 @@ class SignIn(LoginView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Dispatch; a signed-in user is redirected."""
         if request.user.is_authenticated:
-            return redirect(self.get_success_url())
+            return HttpResponseRedirect(self.get_success_url())
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Sign in and redirect to the requested page."""
         place = self.get_success_url()
         sign_in(self.request, form.get_user(), by="password")
-        return redirect(place)
+        return HttpResponseRedirect(place)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the provider's name if one is configured."""

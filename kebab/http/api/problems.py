@@ -71,6 +71,14 @@ def respond(problem: Problem) -> HttpResponse:
     )
 
 
+def summarize_problem(problem: Problem) -> str:
+    """Return `problem` as one short text, for formats of errors that have no more."""
+    errors = problem.errors[:_MAX_ERRORS]
+    return _shorten(" ".join(f"{each.field}: {each.message}" for each in errors)) or _shorten(
+        problem.detail or problem.title
+    )
+
+
 def problem_document(problem: Problem) -> dict[str, Any]:
     """Return `problem` as a `problem.v1` without empty fields; long texts and many errors are cut."""
     body: dict[str, Any] = {

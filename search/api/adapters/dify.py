@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.fields import ShortListField
-from kebab.http.api.problems import log_problem
+from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.views import ApiView
 from search.api.adapters.retrieval import MAX_HITS, find_passages
 from search.retrieval.errors import InvalidFilter, preview
@@ -132,10 +132,10 @@ class DifyRetrievalView(ApiView):
     def handle_exception(self, error: Exception) -> Response:
         """Return the error in the form that Dify shows."""
         problem = log_problem(error, "Dify's retrieval")
-        errors = " ".join(f"{each.field}: {each.message}" for each in problem.errors)
-        message = errors or problem.detail or problem.title
         code = _CODES.get(problem.status, _WRONG)
-        response = Response({"error_code": code, "error_msg": message}, status=problem.status)
+        response = Response(
+            {"error_code": code, "error_msg": summarize_problem(problem)}, status=problem.status
+        )
         response.exception = True
         for name, value in problem.headers.items():
             response.headers[name] = value

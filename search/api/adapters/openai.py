@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.errors import FieldError, InvalidRequest
-from kebab.http.api.problems import log_problem
+from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import ApiView
 from kebab.people.access.caller import Access, caller_access
@@ -58,10 +58,9 @@ class OpenAiView(ApiView):
     def handle_exception(self, error: Exception) -> Response:
         """Return the error in OpenAI's form."""
         problem = log_problem(error, f"OpenAI's {type(self).__name__}")
-        errors = " ".join(f"{each.field}: {each.message}" for each in problem.errors)
         kind = "server_error" if problem.status >= 500 else "invalid_request_error"
         body = {
-            "message": errors or problem.detail or problem.title,
+            "message": summarize_problem(problem),
             "type": _ERROR_TYPES.get(problem.status, kind),
             "param": problem.errors[0].field if problem.errors else None,
             "code": problem.code,

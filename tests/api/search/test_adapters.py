@@ -118,6 +118,13 @@ def test_dify_gets_its_own_errors(tool, workspace):
     assert retrieve(tool, workspace).json()["error_code"] == 1001
 
 
+def test_dify_error_does_not_repeat_a_long_value(tool, workspace):
+    refused = retrieve(tool, workspace, **where(logical_operator="x" * 300_000))
+
+    assert refused.status_code == 400
+    assert len(refused.content) < 2_000
+
+
 @pytest.fixture
 def sdk(workspace):
     with client_of(mint_token(workspace, scopes=["search"])[1]) as client:

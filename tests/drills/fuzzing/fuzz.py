@@ -83,8 +83,7 @@ def fuzz(
     Ends with fewer after `limit_s` seconds.
     """
     tally, deadline = Tally(), time.monotonic() + limit_s
-    schema.config.generation.update(with_security_parameters=False)  # `call` authenticates
-    operations = sorted((each for each in _operations(schema) if _name(each) not in left_out), key=_order)
+    operations = [each for each in listed_operations(schema) if _name(each) not in left_out]
     for number, operation in _rounds(operations):
         if number and (tally.n >= requests or time.monotonic() > deadline):
             break
@@ -97,6 +96,12 @@ def fuzz(
 def _rounds(operations: Collection[Any]) -> Iterator[tuple[int, Any]]:
     """Yield the operations again and again, with the number of the round."""
     return ((number, operation) for number in itertools.count() for operation in operations)
+
+
+def listed_operations(schema: Any) -> list[Any]:
+    """Return the operations of a description, those that provide ids first."""
+    schema.config.generation.update(with_security_parameters=False)  # whoever sends them authenticates
+    return sorted(_operations(schema), key=_order)
 
 
 def _operations(schema: Any) -> Iterator[Any]:
@@ -118,6 +123,19 @@ def _order(operation: Any) -> tuple[int, int, str]:
 
 
 def _send(operation: Any, mode: Any, n: int, call: Call, pool: Pool, tally: Tally, seed_number: int) -> None:
+    for case in collect_cases(operation, mode, n, seed_number):
+        case.path_parameters = pool.arguments(case.path_parameters or {})
+        if isinstance(case.body, dict):
+            case.body = pool.fields(_name(operation), case.body)
+        else:
+            case.query = pool.fields(_name(operation), case.query or {})
+        _validate(case, call, pool, tally)
+
+
+def collect_cases(operation: Any, mode: Any, n: int, seed_number: int) -> list[Case]:
+    """Return up to `n` generated requests to an operation, valid or not."""
+    cases: list[Case] = []
+
     @seed(seed_number)
     @settings(
         max_examples=n,
@@ -127,22 +145,18 @@ def _send(operation: Any, mode: Any, n: int, call: Call, pool: Pool, tally: Tall
         suppress_health_check=list(HealthCheck),
     )
     @given(case=operation.as_strategy(generation_mode=mode))
-    def send(case: Case) -> None:
-        case.path_parameters = pool.arguments(case.path_parameters or {})
-        if isinstance(case.body, dict):
-            case.body = pool.fields(_name(operation), case.body)
-        else:
-            case.query = pool.fields(_name(operation), case.query or {})
-        _validate(case, call, pool, tally)
+    def collect(case: Case) -> None:
+        cases.append(case)
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the generator's warnings about formats
-            send()
+            collect()
     except (schemathesis.errors.SchemathesisError, Unsatisfiable):
         # An operation that takes only ids has no invalid requests.
         if mode is not GenerationMode.NEGATIVE:
             raise
+    return cases
 
 
 def _validate(case: Case, call: Call, pool: Pool, tally: Tally) -> None:

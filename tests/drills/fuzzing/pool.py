@@ -102,6 +102,10 @@ class Pool:
         """Return the arguments of an address, most of them existing values."""
         return {name: self._value(name, value) for name, value in generated.items()}
 
+    def known(self, name: str, default: str) -> str:
+        """Return an existing value of an argument; `default` if none is known."""
+        return str(next(iter(self._values.get(name, ())), default))
+
     def fields(self, operation: str, generated: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters or the body of a request, most of them existing values."""
         if operation in _BODIES and not self._keeps_generated():

@@ -13,11 +13,14 @@ from drf_spectacular.generators import SchemaGenerator
 
 from kebab.people.models import TokenScope
 from kebab.people.tokens import mint_token
+from tests.drills.fuzzing.adversary import attack
+from tests.drills.fuzzing.cost import Meter
 from tests.drills.fuzzing.fuzz import fuzz
 
 pytestmark = pytest.mark.slow
 
 _CSRF_TOKEN = "a" * 32
+_ADVERSARIAL_REQUESTS = 1_500
 # It ends the workspace, so it comes last.
 _END = "DELETE /api/v1/workspaces/{ws}"
 # Further rounds for operations that didn't succeed in the first one by chance.
@@ -75,3 +78,28 @@ def test_no_answer_is_a_server_error_or_violates_the_description(schema, target)
 
     assert not faults, "\n\n".join(f"{name}\n{details}" for name, details in faults.items())
     assert operations - set().union(*(tally.succeeded_operations for tally in tallies)) <= _UNREACHABLE
+
+
+@pytest.fixture
+def callers(target):
+    """Return the headers of a caller by request: a session of the owner, who is an operator, or a token."""
+    target.owner.is_staff = target.owner.is_superuser = True
+    target.owner.save()
+    client = Client()
+    client.force_login(target.owner)
+    session = client.cookies[configured.SESSION_COOKIE_NAME].value
+    cookie = f"{configured.SESSION_COOKIE_NAME}={session}; {configured.CSRF_COOKIE_NAME}={_CSRF_TOKEN}"
+    signed_in = {"cookie": cookie, "x-csrftoken": _CSRF_TOKEN}
+    _, secret = mint_token(target.workspace, scopes=list(TokenScope))
+    bearer = {"authorization": f"Bearer {secret}"}
+    return lambda form: bearer if "/dify/" in form.path or "/openai/" in form.path else signed_in
+
+
+def test_no_request_of_a_megabyte_takes_a_thread_for_long(schema, application, target, callers, settings):
+    settings.KEBAB_RATE_LIMIT = "1000000/minute"
+    with Meter(application) as meter:
+        findings = attack(
+            schema, meter, target.pool, callers=callers, seed_number=0, requests=_ADVERSARIAL_REQUESTS
+        )
+
+    assert not findings.faults, "\n\n".join(f"{name}\n{text}" for name, text in findings.faults.items())

@@ -54,6 +54,7 @@ def test_logging_in_leads_to_the_page_that_was_asked_for(visitor, ada):
     assert visitor.get("/login", {"next": "/w/handbook/search"})["Location"] == "/w/handbook/search"
     assert visitor.get("/login", {"next": "https://evil.example"})["Location"] == "/"
     assert visitor.get("/login", {"next": "/login"}, follow=True).status_code == 200
+    assert visitor.get("/login", {"next": "relative"})["Location"] == "relative"
 
 
 def test_failed_login_keeps_the_address_escaped_and_needs_its_token(visitor, db):
