@@ -9,6 +9,6 @@ WHERE action LIKE 'webhook.%'
 
 
 class Migration(migrations.Migration):
-    dependencies = [("people", "0010_personal_tokens"), ("webhooks", "0001_initial")]
+    dependencies = [("webhooks", "0001_initial")]
 
     operations = [migrations.RunSQL(MASK, migrations.RunSQL.noop)]
