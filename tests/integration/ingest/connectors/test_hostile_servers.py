@@ -21,6 +21,7 @@ from ingest.services import connection_probe
 from ingest.services.source_definition import check_config
 from search.models import Source, SourceVersion
 from tests.integration.ingest.connectors.hostile_targets import hostile_target, hostilities
+from tests.support.processes import is_running, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +98,7 @@ def no_process_stays():
     before = set(psutil.Process().children(recursive=True))
     yield
     left = set(psutil.Process().children(recursive=True)) - before
-    assert not [each for each in left if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+    wait_until(lambda: not any(is_running(each.pid) for each in left))
 
 
 @pytest.mark.parametrize(("kind", "hostility"), PAIRS)

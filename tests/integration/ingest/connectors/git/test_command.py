@@ -10,6 +10,7 @@ from ingest.connectors.git.blobs import BlobReader
 from ingest.connectors.git.command import Git
 from ingest.errors import JobCancelled
 from tests.support.jobs import failure
+from tests.support.processes import is_running, wait_until
 
 BLOB = "a" * 40
 
@@ -51,11 +52,7 @@ def test_cancelled_command_ends_with_all_its_processes(git, silent_git, act):
 
     with pytest.raises(JobCancelled):
         act(replace(git, while_waiting=cancel_once_started))
-    assert not any(is_running(process) for process in seen)
-
-
-def is_running(process):
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    wait_until(lambda: not any(is_running(each.pid) for each in seen))  # killed ones end a moment later
 
 
 def test_rest_of_a_large_blob_is_not_unpacked(git, repository, monkeypatch):
