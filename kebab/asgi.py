@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sys
+from typing import Final
 
 import django
 from asgiref.typing import ASGI3Application
@@ -9,6 +11,10 @@ from asgiref.typing import ASGI3Application
 from kebab.runtime import draining
 from kebab.runtime.lifeline import tie_to_spawner
 from kebab.runtime.malloc import limit_malloc_arenas
+
+# A thread that computes lets another go on after this time. With Python's five milliseconds a request that
+# waits for Postgres ten times waits fifty milliseconds more beside one that computes.
+_SWITCH_S: Final = 0.0005
 
 
 def create_application() -> ASGI3Application:
@@ -25,6 +31,7 @@ def create_application() -> ASGI3Application:
     begin_process("web")
     tracing.begin()
     created = application.create_application()
+    sys.setswitchinterval(_SWITCH_S)
     # What is loaded stays: a full collection of it held a request up for 0.2 s.
     gc.collect()
     gc.freeze()

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 
 from kebab.http.admission.balance import WebLoad, close_when_crowded
+from kebab.http.admission.connection_limits import REFUSAL_S
 from kebab.http.admission.connections import ConnectionGuard, Peer
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.gate import Gate, Shares, ViewGate
@@ -53,14 +54,14 @@ class Application:
         self._active_peers: set[Peer] = set()
         self._guard = ConnectionGuard(self._active_peers)
         self._load = WebLoad(settings.KEBAB_METRICS_DIR / "web-load")
-        self.view_queue, self.view_gate = self._create_view_gate(threads)
+        self.view_queue, self.view_gate = self._create_view_gate(threads, computes=True)
         # Requests that wait until a document is searchable, or for a foreign server, hold a thread for up to
         # half a minute, hence this gate.
-        self.waiting_queue, self.waiting_gate = self._create_view_gate(2 * threads)
+        self.waiting_queue, self.waiting_gate = self._create_view_gate(2 * threads, computes=False)
         # Starting a stream or an answer is an ordinary view, in a thread with a database connection.
-        starting = self._queue(Capacity(slots=2 * threads, waiting=8 * threads, wait_s=5.0))
+        starting = self._queue(slots=2 * threads, waiting=8 * threads, wait_s=5.0, computes=True)
         # Open streams hold no thread, but memory and, from time to time, a connection.
-        is_open = FairQueue(Capacity(slots=streams, waiting=0, wait_s=0.0))
+        is_open = FairQueue(Capacity(slots=streams, waiting=0, wait_s=0.0, refusal_s=REFUSAL_S))
         self._mcp = _LazyMcp(self._shares.usage)
         self._mcp_gate = Gate(self._mcp, is_open, self._shares)
         django: HttpApplication = ASGIHandler()  # type: ignore[assignment]  # it names scopes plain dictionaries
@@ -107,13 +108,14 @@ class Application:
             return self._stream_gate
         return self.waiting_gate if _waits(scope) else self.view_gate
 
-    def _queue(self, capacity: Capacity) -> FairQueue:
+    def _queue(self, *, slots: int, waiting: int, wait_s: float, computes: bool) -> FairQueue:
         """Return a queue for threads, whose time is charged to the callers."""
-        return FairQueue(capacity, self._shares.usage)
+        limits = Capacity(slots=slots, waiting=waiting, wait_s=wait_s, computes=computes, refusal_s=REFUSAL_S)
+        return FairQueue(limits, self._shares.usage)
 
-    def _create_view_gate(self, slots: int) -> tuple[FairQueue, ViewGate]:
+    def _create_view_gate(self, slots: int, *, computes: bool) -> tuple[FairQueue, ViewGate]:
         """Return a gate to the views, which run in as many threads as its queue has slots, and the queue."""
-        queue = self._queue(Capacity(slots=slots, waiting=4 * slots, wait_s=2.0))
+        queue = self._queue(slots=slots, waiting=4 * slots, wait_s=2.0, computes=computes)
         # Most are answered at once, but while mirrors are built they may hold their threads for half a
         # minute. They don't use the threads of waiting uploads, where clients that read their writes would be
         # refused.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from kebab.http.admission.connection_limits import REFUSAL_S
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.usage import Usage
 
@@ -24,13 +25,16 @@ class Lanes:
 
     def __init__(self, usage: Usage | None = None) -> None:
         """Take the use of threads that the calls are charged to."""
-        self._quick, self._long = (_build_queue(usage, wait_s=wait_s) for wait_s in (5.0, 30.0))
+        self._quick, self._long = (_build_queue(usage, is_long=is_long) for is_long in (False, True))
 
     def of(self, share: str, *, is_long: bool) -> Lane:
         """Return the lane of the calls of a caller, by `Caller.share`."""
         return Lane(queue=self._long if is_long else self._quick, name=share)
 
 
-def _build_queue(usage: Usage | None, *, wait_s: float) -> FairQueue:
-    threads = settings.KEBAB_WEB_THREADS
-    return FairQueue(Capacity(slots=threads, waiting=8 * threads, wait_s=wait_s), usage)
+def _build_queue(usage: Usage | None, *, is_long: bool) -> FairQueue:
+    threads, wait_s = settings.KEBAB_WEB_THREADS, 30.0 if is_long else 5.0
+    limits = Capacity(
+        slots=threads, waiting=8 * threads, wait_s=wait_s, computes=not is_long, refusal_s=REFUSAL_S
+    )
+    return FairQueue(limits, usage)

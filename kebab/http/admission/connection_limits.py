@@ -20,3 +20,6 @@ CONNECTIONS_OF_ADDRESS: Final = 1_024
 #: Time during which all slots of a kind are in use and none is released: after the first the process is not
 #: ready, after the second it exits to be restarted.
 STALLED_S, ENDED_S = 60, 120
+#: Time for which refusals of a busy process are held back, their `Retry-After`: those who send again at once
+#: would keep it busy with refusals.
+REFUSAL_S: Final = 1.0

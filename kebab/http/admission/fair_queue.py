@@ -9,9 +9,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from kebab.http.admission.usage import Usage
+
+# Most refusals that are held back at a time.
+_HELD_BACK: Final = 1_000
 
 
 class Overloaded(Exception):
@@ -36,6 +39,10 @@ class Capacity:
     waiting: int
     #: The longest wait of one request.
     wait_s: float
+    #: Whether requests compute, rather than wait: their threads share one interpreter with those of others.
+    computes: bool = False
+    #: For how long a refusal is held back: clients that send again at once would cost much.
+    refusal_s: float = 0.0
 
     @property
     def slots_per_caller(self) -> int:
@@ -66,6 +73,7 @@ class FairQueue:
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
         self.n_lent = 0
         self.n_waiting = 0
+        self._n_held_back = 0
         # When a caller took their last slot, if none was released since; under None: the process's last.
         self._exhausted_since: dict[str | None, float] = {}
 
@@ -83,6 +91,13 @@ class FairQueue:
         if name not in self._queues and self._has_free_slot(name):
             self._lend(name)
             return
+        try:
+            await self._wait(name, disconnect)
+        except Overloaded:
+            await self._hold_back()
+            raise
+
+    async def _wait(self, name: str, disconnect: "Callable[[], asyncio.Future[Any]] | None") -> None:
         reserved = self._capacity.reserved_places if name in self._queues else 0
         if self.n_waiting >= self._capacity.waiting - reserved:
             self._make_room(name)
@@ -94,6 +109,16 @@ class FairQueue:
         except BaseException:
             self._withdraw(turn, name)
             raise
+
+    async def _hold_back(self) -> None:
+        """Wait before a refusal, unless very many wait already."""
+        if not self._capacity.refusal_s or self._n_held_back >= _HELD_BACK:
+            return
+        self._n_held_back += 1
+        try:
+            await asyncio.sleep(self._capacity.refusal_s)
+        finally:
+            self._n_held_back -= 1
 
     def release(self, name: str) -> None:
         """Release a slot, and lend it to the waiting caller who used slots least."""
@@ -135,9 +160,16 @@ class FairQueue:
 
     def _has_free_slot(self, name: str) -> bool:
         held, free = self._lent[name], self._capacity.slots - self.n_lent
-        return held < self._capacity.slots_per_caller and free > (
-            self._capacity.reserved_slots if held else 0
-        )
+        if not held:
+            return free > 0
+        return held < self._most_slots(name) and free > self._capacity.reserved_slots
+
+    def _most_slots(self, name: str) -> int:
+        """Return the most slots of a caller now; beside others each second of recent use takes one away."""
+        most = self._capacity.slots_per_caller
+        if self._capacity.computes and self._usage.is_shared:
+            return max(1, most - int(self._used_s(name)))
+        return most
 
     def _lend(self, name: str) -> None:
         self._charge(name)
@@ -155,6 +187,7 @@ class FairQueue:
         if held:
             self._usage.charge(name, held * (now - self._charged_at[name]))
         self._charged_at[name] = now
+        self._usage.record(name, now)
 
     def _serve(self) -> None:
         while names := [name for name in self._queues if self._has_free_slot(name)]:

@@ -7,6 +7,8 @@ from typing import Final
 
 _HALF_LIFE_S: Final = 10.0
 _REMEMBERED: Final = 1_000
+# For so long after a change of callers the threads count as shared.
+_SHARED_S: Final = 1.0
 
 
 class Usage:
@@ -20,6 +22,19 @@ class Usage:
         self.clock = clock
         # Seconds, and when they were right.
         self._seconds: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        # Who took or released a slot last, and when that was another caller than the one before.
+        self._latest = ""
+        self._changed_at = float("-inf")
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether several callers have used threads within the last second."""
+        return self.clock() - self._changed_at < _SHARED_S
+
+    def record(self, name: str, now: float) -> None:
+        """Record that a caller takes or releases a slot."""
+        if name != self._latest:
+            self._latest, self._changed_at = name, now
 
     def charge(self, name: str, seconds: float) -> None:
         """Add the seconds for which a caller has held a slot."""

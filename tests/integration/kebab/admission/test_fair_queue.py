@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import pytest
 
+from kebab.http.admission import fair_queue
 from kebab.http.admission.fair_queue import Capacity, ClientGone, FairQueue, Overloaded
 from kebab.http.admission.usage import Usage
 
@@ -130,6 +131,34 @@ async def test_queues_with_one_usage_count_together():
     await crowd.ask(*"cab")
     await crowd.finish("c", "b")
     assert "".join(crowd.served) == "cba"
+    await crowd.leave()
+
+
+async def test_beside_others_each_second_of_recent_use_takes_a_slot_away():
+    now = [0.0]
+    crowd = Crowd(Capacity(slots=8, waiting=30, wait_s=5.0, computes=True), Usage(lambda: now[0]))
+    await crowd.ask(*"aaaaaaa")
+    assert Counter(crowd.served) == {"a": 6}
+    now[0] = 0.5
+    await crowd.ask(*"b")
+    await crowd.finish(*"aaa")
+    assert Counter(crowd.served) == {"a": 6, "b": 1}  # three seconds used: three slots
+    await crowd.ask(*"aa")
+    now[0] = 1.6
+    await crowd.finish(*"a")
+    assert Counter(crowd.served) == {"a": 9, "b": 1}  # alone for a second: all six
+    await crowd.leave()
+
+
+async def test_refusals_are_held_back_but_not_more_than_a_limit(monkeypatch):
+    monkeypatch.setattr(fair_queue, "_HELD_BACK", 2)
+    crowd = Crowd(Capacity(slots=1, waiting=0, wait_s=5.0, refusal_s=0.05))
+    await crowd.ask(*"aaaaa")
+    await crowd.settle()
+    assert len(crowd.refused) == 2
+    async with asyncio.timeout(5):
+        while len(crowd.refused) < 4:
+            await asyncio.sleep(0.01)
     await crowd.leave()
 
 
