@@ -10,7 +10,7 @@ from asgiref.typing import ASGI3Application
 
 from kebab.runtime import draining
 from kebab.runtime.lifeline import tie_to_spawner
-from kebab.runtime.malloc import limit_malloc_arenas
+from kebab.runtime.malloc import limit_kept_memory
 
 # A thread that computes lets another go on after this time. With Python's five milliseconds a request that
 # waits for Postgres ten times waits fifty milliseconds more beside one that computes.
@@ -19,7 +19,7 @@ _SWITCH_S: Final = 0.0005
 
 def create_application() -> ASGI3Application:
     """Set up Django, make this process a web process of its node, and return the application."""
-    limit_malloc_arenas()
+    limit_kept_memory()
     tie_to_spawner()
     draining.begin_on_signal()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")

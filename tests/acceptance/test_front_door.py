@@ -11,8 +11,8 @@ import pytest
 from tests.acceptance.deploy.router import run_router
 from tests.acceptance.deploy.servers_by_tcp import find_program
 from tests.acceptance.deploy.site import Proxy
-from tests.drills.front_door.attack_run import play
-from tests.drills.front_door.attacks import ATTACKS, run_attack, together
+from tests.drills.front_door.attack_run import play, start_threads
+from tests.drills.front_door.attacks import ATTACKS, together
 from tests.drills.front_door.bystander import Bystander, WebProcesses, is_open
 from tests.drills.front_door.socket_attacks import (
     endless_header,
@@ -47,12 +47,11 @@ def with_token(target, client):
 
 
 @pytest.fixture(scope="module")
-def bystander(stack, target, make_client):
+def bystander(stack, with_token, make_client):
     own = make_client()
     own.upload("note.md", "# Wombat\n\nA wombat was seen.\n", wait_for="searchable")
     asking = Bystander(stack.url, own.slug, own.token)
-    with run_attack(read_nothing, target):  # starts all threads
-        asking.ask(seconds=3, least=100)
+    start_threads(with_token, asking)
     return asking
 
 

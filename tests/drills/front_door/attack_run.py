@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from tests.drills.front_door.attacks import ATTACKS
+from tests.drills.front_door.attacks import ATTACKS, run_attack
 from tests.drills.front_door.bystander import Bystander, BystanderAnswers, State, WebProcesses
+from tests.drills.front_door.crowd_attacks import crowd_on_mcp
+from tests.drills.front_door.socket_attacks import read_nothing
 from tests.drills.front_door.target import Attack, Target
 
 _DURING_S = 3.0
@@ -21,7 +23,6 @@ _IDLE_S = 45.0
 MORE_BYTES = 50 * 2**20
 #: Most memory of one process.
 MOST_BYTES = 350 * 2**20
-# Thread pools grow until they have reached their limit.
 MORE_THREADS = 8
 
 
@@ -49,6 +50,13 @@ class AttackResult:
             > MOST_BYTES,
         }
         return [fault for fault, is_so in found.items() if is_so]
+
+
+def start_threads(target: Target, bystander: Bystander) -> None:
+    """Make all pools of threads grow to their limits, those of MCP too, by a target with a token."""
+    for attack in (read_nothing, crowd_on_mcp):
+        with run_attack(attack, target):
+            bystander.ask(seconds=_DURING_S, least=_LEAST)
 
 
 def play(attack: Attack, target: Target, bystander: Bystander, processes: WebProcesses) -> AttackResult:

@@ -18,7 +18,7 @@ _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
 def yield_processors() -> None:
-    """Give this process the lowest priority, also among sessions where Linux shares processors by these."""
+    """Lower the priority of this process, also among sessions, by which Linux may share processors."""
     os.setsid()
     os.nice(19)
     with contextlib.suppress(OSError):

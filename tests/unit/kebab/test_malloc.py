@@ -5,10 +5,10 @@ import sys
 
 _COUNTED = """
 import ctypes, sys, tempfile, threading
-from kebab.runtime.malloc import limit_malloc_arenas
+from kebab.runtime.malloc import limit_kept_memory
 
 if sys.argv[1] == "shared":
-    limit_malloc_arenas()
+    limit_kept_memory()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.fopen.restype = ctypes.c_void_p
