@@ -120,8 +120,11 @@ class Application:
         # minute. They don't use the threads of waiting uploads, where clients that read their writes would be
         # refused.
         waiting = FairQueue(Capacity(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0))
+        # A bulk computes for up to two seconds: four at once would take the interpreter from all others.
+        bulks = FairQueue(Capacity(slots=max(1, slots // 4), waiting=slots, wait_s=10.0))
         threads = WsgiThreads(self._views, threads=slots)  # type: ignore[arg-type]  # Django never calls `write`
-        return queue, ViewGate(threads, queue, self._shares, searches_that_wait=waiting)
+        gate = ViewGate(threads, queue, self._shares, searches_that_wait=waiting, bulks=bulks)
+        return queue, gate
 
     async def _handle_lifespan(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         while True:

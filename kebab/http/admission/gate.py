@@ -37,6 +37,7 @@ _SPOOLED: Final = 8
 # A search names the change that it waits for in its query string, or in a body sent to one of these paths.
 _CHANGE_IN_QUERY, _CHANGE_IN_BODY = query_field_pattern("min_seq"), json_field_pattern("min_seq")
 _SEARCHES = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:search|search/bulk|context-pack)\Z")
+_BULK: Final = "/search/bulk"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +103,19 @@ class ViewGate:
     """
 
     def __init__(
-        self, views: WsgiThreads, turns: FairQueue, shares: Shares, *, searches_that_wait: FairQueue
+        self,
+        views: WsgiThreads,
+        turns: FairQueue,
+        shares: Shares,
+        *,
+        searches_that_wait: FairQueue,
+        bulks: FairQueue,
     ) -> None:
-        """Searches that may wait in their thread for a change take a slot of `searches_that_wait` too."""
+        """Searches that may wait in their thread for a change, and bulks, take a slot of these queues too."""
         self._views = views
         self._turns = turns
         self._searches_that_wait = searches_that_wait
+        self._bulks = bulks
         self._shares = shares
 
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -127,15 +135,15 @@ class ViewGate:
         body = BufferedBody(scope, receive, self._shares.short_bodies, name)
         try:
             await body.read()
-            async with self._hold_slots(name, body, may_wait=_may_wait(scope, body)):
+            async with self._hold_slots(name, self._queues_of(scope, body), body):
                 return await self._answer_received(scope, build_environ(scope, io.BytesIO(body.take())))
         finally:
             body.close()
 
     async def _answer_long(self, scope: HTTPScope, receive: ASGIReceiveCallable) -> BufferedResponse:
         environ = build_environ(scope, UnreceivedBody())
-        callers, may_wait = self._shares.callers, _may_wait(scope, None)
-        async with self._hold_slots(callers.name_of(scope), may_wait=may_wait):
+        callers, queues = self._shares.callers, self._queues_of(scope, None)
+        async with self._hold_slots(callers.name_of(scope), queues):
             answer = await self._answer(scope, environ)
         if answer is not None:
             return answer
@@ -145,7 +153,7 @@ class ViewGate:
             await body.read()
             # The same environment, so that a counted request is not counted again.
             environ["CONTENT_LENGTH"] = str(body.size_bytes)
-            async with self._hold_slots(name, may_wait=may_wait):
+            async with self._hold_slots(name, queues):
                 environ["wsgi.input"] = body.take()
                 return await self._answer_received(scope, environ)
         finally:
@@ -161,15 +169,22 @@ class ViewGate:
         self._shares.callers.learn(scope, environ, 0 if answer is None else answer.status)
         return answer
 
+    def _queues_of(self, scope: HTTPScope, body: BufferedBody | None) -> list[FairQueue]:
+        """Return the queues of which a request takes a slot."""
+        queues = [self._turns]
+        if _may_wait(scope, body):
+            queues.insert(0, self._searches_that_wait)
+        if scope["path"].endswith(_BULK):
+            queues.insert(0, self._bulks)
+        return queues
+
     @asynccontextmanager
     async def _hold_slots(
-        self, name: str, body: BufferedBody | None = None, *, may_wait: bool
+        self, name: str, queues: list[FairQueue], body: BufferedBody | None = None
     ) -> AsyncIterator[None]:
-        """Hold a slot, and with `may_wait` also one of the searches that wait."""
         async with AsyncExitStack() as stack:
-            if may_wait:
-                await stack.enter_async_context(_hold_slot(self._searches_that_wait, name, body))
-            await stack.enter_async_context(_hold_slot(self._turns, name, body))
+            for queue in queues:
+                await stack.enter_async_context(_hold_slot(queue, name, body))
             yield
 
 

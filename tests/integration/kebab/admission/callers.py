@@ -70,9 +70,10 @@ class StubViews:
         return BufferedResponse(status=200, headers=[], body=b"")
 
 
-def gate_of(views, turns, shares=None, waiting=None):
+def gate_of(views, turns, shares=None, waiting=None, bulks=None):
     """Return a gate in front of views, with free capacity for all arguments left out."""
-    return ViewGate(views, turns, shares or Shares(), searches_that_wait=waiting or FairQueue(ROOM))
+    waiting, bulks = waiting or FairQueue(ROOM), bulks or FairQueue(ROOM)
+    return ViewGate(views, turns, shares or Shares(), searches_that_wait=waiting, bulks=bulks)
 
 
 def address_of(path):

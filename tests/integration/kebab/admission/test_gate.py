@@ -160,6 +160,27 @@ def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtest
             asyncio.run(run(tail, request))
 
 
+async def run_bulks():
+    app, bulks = StubViews(), FairQueue(Capacity(slots=2, waiting=20, wait_s=60.0))
+    async with callers_of(gate_of(app, FairQueue(ROOM), bulks=bulks)) as callers:
+        callers.ask(*["/api/v1/workspaces/a/search/bulk"] * 3, "/api/v1/workspaces/b/search/bulk")
+        callers.ask(*["/api/v1/workspaces/a/search"] * 3)
+        await callers.settle()
+        inside = dict(app.inside)
+        app.may_begin.set()
+        await callers.end()
+    assert bulks.n_lent == 0
+    return inside
+
+
+def test_one_bulk_of_a_caller_runs_at_a_time():
+    assert asyncio.run(run_bulks()) == {
+        "/api/v1/workspaces/a/search/bulk": 1,
+        "/api/v1/workspaces/b/search/bulk": 1,
+        "/api/v1/workspaces/a/search": 3,
+    }
+
+
 def test_half_of_the_threads_of_the_views_may_wait_for_changes():
     gate = create_application().select(
         {"type": "http", "method": "GET", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"}
