@@ -6,7 +6,7 @@ from typing import Final
 
 #: Between the cells of a row, as the parsers write it.
 _BORDER: Final = " | "
-_MARKDOWN_RULE: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_MARKDOWN_RULE: Final = re.compile(r"\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 #: Columns are often named by years.
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")

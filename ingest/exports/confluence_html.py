@@ -21,7 +21,7 @@ _SPACE: Final = re.compile(r'<li class="first">\s*<span>\s*<a href="[^"]*">([^<]
 _TITLES: Final = re.compile(r'(<title>|<span id="title-text">)([^<]*)(</title>|</span>)')
 _BYLINE: Final = re.compile(r'<div class="page-metadata">((?:(?!</div>).){0,4000})</div>', re.DOTALL)
 _PERSON: Final = re.compile(r"""<span class=["']author["']>([^<]*)</span>(,?)""")
-_ADDRESS: Final = re.compile(r'href="https?://[^"/]+/[^"]{0,300}?(?:/pages/|pageId=)(\d{4,})[^"]*"')
+_ADDRESS: Final = re.compile(r'href="https?://[^"/]+/[^"]{0,300}?(?:/pages/|pageId=)(\d{4,}+)[^"]*"')
 _MARKUP: Final = re.compile(r"<[^<>]*>")
 #: characters at the beginning of a page that hold its head, breadcrumbs and byline
 _HEAD_CHARS: Final = 50_000

@@ -18,7 +18,7 @@ from ingest.exports.types import PlainExport
 
 _PEOPLE: Final = ("users.json", "org_users.json")
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
-_DAY: Final = re.compile(r"([^/]+)/(\d{4}-\d\d-\d\d)\.json$")
+_DAY: Final = re.compile(r"(?<![^/])([^/]+)/(\d{4}-\d\d-\d\d)\.json$")
 _REFERENCE: Final = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _CODE: Final = re.compile(r"```\n?(.+?)\n?```", re.DOTALL)
 #: messages that only report that somebody came, went or changed the channel

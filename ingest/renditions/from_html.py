@@ -17,7 +17,7 @@ from ingest.parsers.markup.html_reader import (
     SITE,
     UNREAD,
     is_of_site,
-    without_line_references,
+    prepare_page,
 )
 from ingest.parsers.types import LineSpan, Outline
 from ingest.renditions import parts
@@ -71,7 +71,7 @@ def parts_of_html(text: str, outline: Outline) -> Iterator[Part]:
 
 def _draw(text: str, *, is_whole: bool) -> "_Drawer":
     drawer = _Drawer(is_whole=is_whole)
-    drawer.feed(without_line_references(text))
+    drawer.feed(prepare_page(text))
     drawer.close()
     return drawer
 

@@ -11,7 +11,7 @@ from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Directive, Parser, directives, states
 
 from ingest.parsers.markup.rst import CODE_DIRECTIVES, NAMED_LANGUAGE, SILENT_DIRECTIVES
-from ingest.parsers.markup.rst_states import EXPLICIT_TARGET, SILENT_LEVEL, role_text
+from ingest.parsers.markup.rst_states import SILENT_LEVEL, role_text
 from ingest.renditions import parts
 from ingest.renditions.from_html import flat, has_content
 from ingest.renditions.parts import Inline, Part
@@ -170,8 +170,7 @@ def _role(rawsource: str, text: str, role: str, lineno: int) -> Any:
     name = role.rpartition(":")[2]
     if name == "math":
         return [nodes.literal("", text)], []
-    explicit = EXPLICIT_TARGET.match(text)
-    shown = explicit[1] if explicit else role_text(text)
+    shown = role_text(text)
     return [nodes.literal("", shown) if name in _CODE_ROLES else nodes.inline("", shown)], []
 
 

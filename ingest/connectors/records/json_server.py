@@ -13,7 +13,7 @@ from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
 
 # RFC 8288, as GitHub writes it.
-_NEXT: Final = re.compile(r'<[^>]*>;[^,]*\brel="?next\b')
+_NEXT: Final = re.compile(r'<[^>]{0,2000}>;[^,]{0,500}\brel="?next\b')
 
 
 class JsonServer:

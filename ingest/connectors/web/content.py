@@ -44,7 +44,7 @@ _NEVER_TEXT_NAMES = """
 mpeg mpg msi ogg otf png rar rpm so svg svgz tar tgz tif tiff ttf wasm wav webm webp whl woff woff2 xz zip zst
 """
 _NEVER_TEXT: Final = frozenset(_NEVER_TEXT_NAMES.split())
-_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{2,40})""", re.IGNORECASE | re.ASCII)
+_CHARSET = re.compile(r"""charset\s*+=\s*+["']?\s*+([\w.:-]{2,40})""", re.IGNORECASE | re.ASCII)
 _META = re.compile(rb"<meta\b[^>]{1,200}", re.IGNORECASE)
 # The HTML standard requires the charset within 1,024 bytes; some pages exceed that.
 _META_BYTES = 4_096

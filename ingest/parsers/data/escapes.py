@@ -32,7 +32,7 @@ LETTERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 #: comments and strings, which end with the line at the latest
-JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z|\\\Z)|//.*')
+JSON_TOKEN = re.compile(r'"[^"\\]*+(?:\\[^\n][^"\\]*+)*+(?:"|\Z|\\\Z)|//.*')
 #: strings and comments; one that is never closed goes to the end, so that nothing is searched twice
 TOML_TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?(?:"""|\Z|\\\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|$|\\\Z)'

@@ -105,19 +105,19 @@ def _kernel_language(notebook: Any) -> str | None:
 def _placed_lines(source: Any) -> list[PlacedLine]:
     """Return the lines of a multi-line string, which notebooks write as one string or as a list of lines."""
     pieces = source if isinstance(source, list) else [source]
-    lines: list[PlacedLine] = []
+    lines: list[tuple[list[str], int]] = []
     is_open = False
     for piece in pieces:
         if not isinstance(piece, PlacedText):
             continue
         for text in split_lines(UNSAFE.sub(REPLACEMENT, piece)):
             if is_open:
-                lines[-1] = (lines[-1][0] + text, lines[-1][1])
+                lines[-1][0].append(text)
             else:
-                lines.append((text, piece.line))
+                lines.append(([text], piece.line))
             is_open = False
         is_open = bool(piece) and not piece.endswith(("\n", "\r"))
-    return lines
+    return [("".join(texts), number) for texts, number in lines]
 
 
 @dataclass(slots=True, kw_only=True)

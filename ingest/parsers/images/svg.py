@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.markup.html_reader import without_line_references
+from ingest.parsers.markup.html_reader import prepare_page
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 #: elements whose text a person sees or hears read out; the last two occur in a `foreignObject`
@@ -26,7 +26,7 @@ def parse_svg(content: bytes, file: FileType) -> Outline:
     if NESTED_ENTITY.search(content):
         raise ParseRefused("xml_entities", "the drawing declares entities made of entities, as bombs do")
     reader = _WordReader()
-    reader.feed(without_line_references("\n".join(split_lines(decode(content)))))
+    reader.feed(prepare_page("\n".join(split_lines(decode(content)))))
     reader.close()
     reader.end_line()
     blocks = [Block(kind="paragraph", span=LineSpan(1, len(reader.lines)))] if reader.lines else []
@@ -44,7 +44,7 @@ class _WordReader(HTMLParser):
         self._tag = ""
         self._word_depth = 0
         self._skip_depth = 0
-        self._text = ""
+        self._text: list[str] = []
         self._read_from: list[int] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -55,7 +55,7 @@ class _WordReader(HTMLParser):
             self._word_depth += 1
             self._tag = tag
         elif tag == "tspan" and {"x", "y", "dy"} & dict(attrs).keys():
-            self._text += " "
+            self._text.append(" ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Ignore the element: `<text/>` holds no words."""
@@ -70,14 +70,14 @@ class _WordReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._word_depth or self._skip_depth or not data.strip():
             return
-        self._text += data
+        self._text.append(data)
         start = self.getpos()[0] + data[: len(data) - len(data.lstrip())].count("\n")
         self._read_from += [start, start + data.strip().count("\n")]
 
     def end_line(self) -> None:
         """Add the text read since the last line as a line."""
-        text, read_from = " ".join(self._text.split()), self._read_from
-        self._text, self._read_from = "", []
+        text, read_from = " ".join("".join(self._text).split()), self._read_from
+        self._text, self._read_from = [], []
         if not text:
             return
         if self._tag == "title" and self.title is None:

@@ -4,16 +4,19 @@ import re
 from collections.abc import Iterator
 
 from ingest.parsers.decode import decode, split_lines
-from ingest.parsers.markup.line_outline import LineOutline, PlacedLine, table_row
+from ingest.parsers.markup.line_outline import LineOutline, PlacedLine, next_after, table_row
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline
 
-HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?\s*$")
+HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
 UNDERLINE = re.compile(r"(=+|-+|~+|\^+|\++)\s*$")
 UNDERLINES = "=-~^+"
-ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:[ \t]+(.*))?$")
-AUTHOR = re.compile(r"[^\W\d][\w.' -]*(?: <[^<>\s]+>)?(?:; *[^\W\d][\w.' -]*(?: <[^<>\s]+>)?)*\s*$")
-REVISION = re.compile(r"(?:v?[\d.]+\w*,)?\s*([^:,]*\d{4}[^:,]*)?(?::.*)?$")
+#: first characters of the lines that end listings and tables
+DELIMITERS = frozenset("-.`/+|,:!")
+ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:[ \t]++(.*))?$")
+_AUTHOR = r"[^\W\d][\w.' -]{0,80}(?: <[^<>\s]{1,80}>)?"
+AUTHOR = re.compile(rf"{_AUTHOR}(?:; *+{_AUTHOR}){{0,20}}$")
+REVISION = re.compile(r"(?:v?[\d.]{1,20}\w{0,20},)?\s{0,9}([^:,]{0,40}\d{4}[^:,]{0,40})?(?::.*)?$")
 #: lines of a block that is never closed to its end
 LISTING = re.compile(r"(-{4,}|\.{4,}|`{3,}|/{4,}|\+{4,})(\w*)\s*$")
 CONTAINER = re.compile(r"(?:={4,}|\*{4,}|_{4,}|--)\s*$")
@@ -22,15 +25,15 @@ BLOCK_ATTRIBUTES = re.compile(r"\[([^\]\n]*)\]\s*$")
 LANGUAGE = re.compile(r"(?:source|,)\s*(?:%\w+)?,\s*([\w+#.-]+)")
 ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\b")
 DIRECTIVE = re.compile(
-    r"(?:include|ifdef|ifndef|ifeval|endif|toc|video|audio)::\S*\[.*\]\s*$|'{3,}\s*$|<{3}\s*$|\+\s*$"
+    r"(?:include|ifdef|ifndef|ifeval|endif|toc|video|audio)::[^\s\[]*\[.*\]\s*$|'{3,}\s*$|<{3}\s*$|\+\s*$"
 )
-IMAGE = re.compile(r"image::?([^\s\[]{0,300})\[([^\],]{0,300})[^\]]{0,300}\]")
+IMAGE = re.compile(r"image::?([^\s\[]{0,300})\[([^\],]{0,300}+)[^\]]{0,300}\]")
 ITEM = re.compile(r"\s*(?:[*]{1,5}|-|\.{1,5}|\d+\.|[a-zA-Z]\.|<[\d.]+>)[ \t]+\S")
-TERM = re.compile(r"(\S.*?)(?:::+|;;)(?:[ \t]+(.*))?$")
-CELL = re.compile(r"(?:\d*(?:\.\d+)?[+*])?(?:[<^>.]{0,4}[a-z]?)?(?<!\\)\|")
+TERM = re.compile(r"(\S.*?)(?:(?<!:)::++|;;)(?:[ \t]++(.*))?$")
+CELL = re.compile(r"(?:\d{0,4}(?:\.\d{1,4})?[+*])?(?:[<^>.]{0,4}[a-z]?)?(?<!\\)\|")
 INLINE = (
     (re.compile(r"(?:link|mailto|xref):[^\s\[]{1,300}\[([^\]\n]{0,500})\]"), r"\1"),
-    (re.compile(r"(https?://[^\s\[\]]{1,300})\[([^\],^\n]{0,500})[^\]\n]{0,500}\]"), r"\2"),
+    (re.compile(r"(https?://[^\s\[\]]{1,300})\[([^\],^\n]{0,500}+)[^\]\n]{0,500}\]"), r"\2"),
     (re.compile(r"<<[^<>,\n]{1,300},\s*([^<>\n]{1,300})>>"), r"\1"),
     (re.compile(r"<<#?([^<>,\n]{1,300})>>"), r"\1"),
     (re.compile(r"footnote(?:ref)?:\w*\[([^\]\n]{0,500})\]"), r" (\1)"),
@@ -39,6 +42,8 @@ INLINE = (
 )
 REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 MAX_COLUMNS = 100
+#: characters of attributes that are written in place of their names in one file
+MAX_REFERENCE_CHARS = 1_000_000
 
 
 def parse_asciidoc(content: bytes, file: FileType) -> Outline:
@@ -70,8 +75,12 @@ class _AsciiDocReader:
         self._label = ""
         #: the last line is a term whose definition is on the next one
         self._is_term = False
-        #: delimiters that are known to have no end
-        self._unclosed: set[str] = set()
+        #: places of the lines that may end a block, by their text
+        self._delimiters: dict[str, list[int]] = {}
+        for number, line in enumerate(lines):
+            if line[:1] in DELIMITERS:
+                self._delimiters.setdefault(line.rstrip(), []).append(number)
+        self._left_chars = MAX_REFERENCE_CHARS
 
     def read(self) -> None:
         """Read all lines."""
@@ -84,14 +93,15 @@ class _AsciiDocReader:
         index = 0
         while index < len(self._lines) and self._is_aside(self._lines[index]):
             index += 1
-        title = HEADING.match(self._lines[index]) if index < len(self._lines) else None
-        if title is None or len(title[1]) != 1:
+        level, title = _read_heading(self._lines[index]) if index < len(self._lines) else (0, "")
+        if level != 1:
             return index
-        self.written.add_heading(self._inline(title[2]), 1, index + 1)
+        self.written.add_heading(self._inline(title), 1, index + 1)
         index += 1
         for pattern, name in ((AUTHOR, "author"), (REVISION, "revdate")):
             line = self._lines[index] if index < len(self._lines) else ""
-            found = pattern.match(line) if line.strip() and not line.startswith((":", "//")) else None
+            is_stated = line.strip() and not line.startswith((":", "//"))
+            found = pattern.match(line.rstrip()) if is_stated else None
             if found is None:
                 break
             self.attributes.setdefault(name, (found[1] or "").strip() if name == "revdate" else line.strip())
@@ -110,12 +120,10 @@ class _AsciiDocReader:
     def _read_listing(self, index: int) -> int:
         """Read a delimited block of code, or skip a comment; return the number of its lines, 0 for none."""
         begin = LISTING.match(self._lines[index])
-        if begin is None or begin[1] in self._unclosed or (begin[2] and begin[1][0] != "`"):
+        if begin is None or (begin[2] and begin[1][0] != "`"):
             return 0
-        after = range(index + 1, len(self._lines))
-        end = next((number for number in after if self._lines[number].rstrip() == begin[1]), None)
+        end = next_after(self._delimiters.get(begin[1], ()), index)
         if end is None:
-            self._unclosed.add(begin[1])
             return 1
         if begin[1][0] in "-.`":
             code = [
@@ -130,15 +138,14 @@ class _AsciiDocReader:
         if not TABLE.match(self._lines[index]):
             return 0
         mark = self._lines[index].rstrip()
-        after = range(index + 1, len(self._lines))
-        end = next((number for number in after if self._lines[number].rstrip() == mark), len(self._lines))
+        end = next_after(self._delimiters.get(mark, ()), index) or len(self._lines)
         self.written.add_block("table", list(self._rows(index + 1, end, mark[0])))
         return end - index + 1
 
     def _rows(self, first: int, end: int, separator: str) -> Iterator[PlacedLine]:
         """Yield the rows; where each cell has a line of its own, as many make one as the first line has."""
         columns = 0
-        cells: list[str] = []
+        cells: list[list[str]] = []
         start = first + 1
         for number in range(first, end):
             line = self._inline(self._lines[number].strip())
@@ -147,23 +154,23 @@ class _AsciiDocReader:
                 continue
             before, *found = CELL.split(line)
             if before and cells:
-                cells[-1] += f" {before}"
+                cells[-1].append(before)
             start = start if cells else number + 1
-            cells += found
+            cells += [[text] for text in found]
             columns = columns or min(MAX_COLUMNS, len(found))
             if cells and (len(cells) >= columns > 1 or not line):
-                yield table_row(cells), start
+                yield table_row(map(" ".join, cells)), start
                 cells = []
         if cells:
-            yield table_row(cells), start
+            yield table_row(map(" ".join, cells)), start
 
     def _read_line(self, index: int) -> int:
         line, number, written = self._lines[index], index + 1, self.written
         text = line.strip()
         below = self._lines[index + 1] if index + 1 < len(self._lines) else ""
-        heading = HEADING.match(line)
-        if heading is not None:
-            written.add_heading(self._inline(heading[2]), len(heading[1]), number)
+        level, heading = _read_heading(line)
+        if level:
+            written.add_heading(self._inline(heading), level, number)
         elif written.open_kind is None and _is_underlined(line, below):
             written.add_heading(self._inline(text), UNDERLINES.index(below[0]) + 1, number)
             return 2
@@ -209,7 +216,23 @@ class _AsciiDocReader:
         text = IMAGE.sub(lambda image: image[2].strip("\"' "), text)
         for pattern, words in INLINE:
             text = pattern.sub(words, text)
-        return REFERENCE.sub(lambda name: self.attributes.get(name[1], name[0])[:500], text)
+        return REFERENCE.sub(self._attribute, text)
+
+    def _attribute(self, name: re.Match[str]) -> str:
+        """Return the beginning of an attribute's value, its name once too much was written so."""
+        value = self.attributes.get(name[1], name[0])[:500]
+        self._left_chars -= len(value)
+        return value if self._left_chars >= 0 else name[0]
+
+
+def _read_heading(line: str) -> tuple[int, str]:
+    """Return the level and the text of a heading, 0 for any other line."""
+    found = HEADING.match(line)
+    if found is None:
+        return 0, ""
+    text = found[2].rstrip()
+    before = text.removesuffix(found[1])
+    return len(found[1]), before.rstrip() if before[-1:].isspace() else text
 
 
 def _is_underlined(line: str, below: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.html_reader import HEADINGS, PagePart, PageReader, Run
 from ingest.parsers.stated_metadata import stated_metadata
+from ingest.parsers.titles import TITLE_CHARS
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 
 KINDS: dict[str, BlockKind] = {"li": "list", "dd": "list", "dt": "list", "blockquote": "quote"}
@@ -89,7 +90,8 @@ def _title(stated: str | None, blocks: Iterable[Block]) -> str | None:
     heading = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), None)
     if stated is None or not heading:
         return stated
-    return heading if re.search(rf"(?<!\w){re.escape(heading)}(?!\w)", stated) else stated
+    is_short = len(heading) <= TITLE_CHARS
+    return heading if is_short and re.search(rf"(?<!\w){re.escape(heading)}(?!\w)", stated) else stated
 
 
 def _page_text(runs: Iterable[Run]) -> "PageText":

@@ -51,7 +51,7 @@ SPREAD = re.compile(r"\s*(?=\{)")
 END_TAG = re.compile(r"</([A-Za-z][\w.:-]*)\s*>")
 BRACE = re.compile(r"\{")
 #: a part of an expression: a string, the start of a template or a comment, which may hold braces, or a brace
-EXPRESSION_TOKEN = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`|/\*|[{}]")
+EXPRESSION_TOKEN = re.compile(r"(?<!\\)(?:\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|`|/\*|[{}]")
 STRING = re.compile(r"\{\s*(?:\"([^\"\\\n]*)\"|'([^'\\\n]*)'|`([^`\\$]*)`)\s*\}")
 FENCE = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})([^`]*)$")
 #: statements of MDX, which begin at the margin
@@ -60,7 +60,7 @@ STATEMENT = re.compile(
     r"|export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)"
 )
 #: an export that expressions in the text may show
-CONSTANT = re.compile(r"export\s+const\s+(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\d[\d._]*)\s*;?\s*$")
+CONSTANT = re.compile(r"export\s+const\s+(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\d[\d._]*+)\s*+;?\s*$")
 #: lines of an export; one that is never closed is searched so far
 MAX_STATEMENT_LINES: Final = 200
 BRACKETS = re.compile(r"([(\[{])|[)\]}]")
@@ -163,7 +163,7 @@ def _strip(
     if "<" not in text and "{" not in text:
         return text
     pairs = _brace_pairs(text)
-    comment_end = _EndFinder(text, "-->")
+    comment_end = EndFinder(text, "-->")
     pieces: list[str] = []
     done = 0
     at = 0
@@ -251,7 +251,7 @@ def _brace_pairs(text: str) -> dict[int, int]:
     """Return the end of each pair of braces by its start; strings and comments in them count as such."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
-    ends = {"`": _EndFinder(text, "`"), "/*": _EndFinder(text, "*/")}
+    ends = {"`": EndFinder(text, "`"), "/*": EndFinder(text, "*/")}
     at = 0
     while (found := (EXPRESSION_TOKEN if opened else BRACE).search(text, at)) is not None:
         at = found.end()
@@ -264,7 +264,7 @@ def _brace_pairs(text: str) -> dict[int, int]:
     return pairs
 
 
-class _EndFinder:
+class EndFinder:
     """Finder of the ends of comments and templates, which searches a text without one only once."""
 
     def __init__(self, text: str, mark: str) -> None:

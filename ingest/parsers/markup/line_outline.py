@@ -1,6 +1,7 @@
 """Outline of a text format, written block by block; each readable line has its line in the file."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,6 +91,12 @@ class LineOutline:
         )
 
 
-def table_row(cells: Sequence[str]) -> str:
+def table_row(cells: Iterable[str]) -> str:
     """Return a row as a line."""
     return " | ".join(" ".join(cell.split()) for cell in cells)
+
+
+def next_after(places: Sequence[int], index: int) -> int | None:
+    """Return the first of ascending places behind an index, None without one."""
+    at = bisect_right(places, index)
+    return places[at] if at < len(places) else None

@@ -2,16 +2,15 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.line_outline import LineOutline, PlacedLine, table_row
 from ingest.parsers.types import FileType, Outline
 
-HEADING = re.compile(r"(={1,6})\s*(.+?)\s*\1\s*$")
 ITEM = re.compile(r"[*#]+\s*")
-TERM = re.compile(r";\s*(.*?)(?:\s*:\s+(.*))?$")
+TERM = re.compile(r";\s*+(.*?)(?:(?<!\s)\s*:\s++(.*))?$")
 #: comments, and elements whose text is not read as wiki text
 APART = re.compile(
     r"<!--(?:.|\n)*?(?:-->|\Z)|<(nowiki|pre|syntaxhighlight|source|math|code)\b([^<>]*)(?<!/)>((?:.|\n)*?)(?:</\1\s*>|\Z)"
@@ -31,13 +30,13 @@ NOT_SHOWN = re.compile(
 CATEGORY = re.compile(r"\s*(?:category|kategorie|catégorie|categoría|categoria)\s*:\s*(.*)", re.IGNORECASE)
 PICTURE = re.compile(r"\s*(?:file|image|datei|bild|fichier|archivo|media)\s*:", re.IGNORECASE)
 OPTION = re.compile(
-    r"\s*(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|center|none|upright\S*|mini|\d*x?\d+px|(?:alt|link|class|page|lang)=.*)\s*$"
+    r"\s*(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|center|none|upright\S*|mini|\d{0,6}x?\d{1,6}px|(?:alt|link|class|page|lang)=.*)\s*$"
 )
 EXTERNAL = re.compile(r"\[(?:https?:|mailto:|//)[^\s\]]{0,500}\s*([^\]\n]{0,500})\]")
-TAG = re.compile(r"</?[a-zA-Z][\w-]*\b[^<>]*>")
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 QUOTES = re.compile(r"'{2,5}")
 SWITCH = re.compile(r"__[A-Z]+__|^#REDIRECT\s*", re.IGNORECASE)
-ATTRIBUTES = re.compile(r"(?:\s*[\w-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s|\"']+))+\s*(?:\|(?!\|)|$)")
+ATTRIBUTES = re.compile(r"\s*+(?:[\w-]++\s*+=\s*+(?:\"[^\"]*\"|'[^']*'|[^\s|\"']++)\s*+)++\|(?!\|)")
 #: signs that mean something in wiki text, and mark of code at its place in the text
 SIGNS = re.compile(r"[\[\]{}'=*#:;|<]")
 CODE_MARK = "\x00"
@@ -103,9 +102,9 @@ class _WikiReader:
                 written.add_block("code", code, language)
             self._add_text(after.replace(CODE_MARK, ""), number)
             return 1
-        heading = HEADING.match(line)
-        if heading is not None:
-            written.add_heading(self._inline(heading[2]), len(heading[1]), number)
+        level, heading = _read_heading(line)
+        if level:
+            written.add_heading(self._inline(heading), level, number)
         else:
             self._add_text(line, number)
         return 1
@@ -146,27 +145,29 @@ class _WikiReader:
         return end - index + 1
 
     def _rows(self, first: int, end: int) -> Iterator[PlacedLine]:
-        cells: list[str] = []
+        cells: list[list[str]] = []
         start = first + 1
         for number, raw in enumerate(self._lines[first:end], start=first + 1):
             line = raw.strip()
             if line.startswith("|+"):
-                yield self._inline(ATTRIBUTES.sub("", line[2:])).strip(), number
+                yield self._cell(line[2:]), number
             elif line.startswith(("|-", "{|", "|}")):
-                if any(cells):
-                    yield table_row(cells), start
+                if any(map(any, cells)):
+                    yield table_row(map(" ".join, cells)), start
                 cells, start = [], number + 1
             elif line.startswith(("|", "!")):
                 start = start if cells else number
-                cells += self._cells(line)
+                parts = re.split(r"\|\||!!" if line[0] == "!" else r"\|\|", line[1:])
+                cells += [[self._cell(part)] for part in parts]
             elif cells and line:
-                cells[-1] = f"{cells[-1]} {self._inline(line)}"
-        if any(cells):
-            yield table_row(cells), start
+                cells[-1].append(self._inline(line))
+        if any(map(any, cells)):
+            yield table_row(map(" ".join, cells)), start
 
-    def _cells(self, line: str) -> Sequence[str]:
-        parts = re.split(r"\|\||!!" if line[0] == "!" else r"\|\|", line[1:])
-        return [self._inline(ATTRIBUTES.sub("", part, count=1)).strip() for part in parts]
+    def _cell(self, text: str) -> str:
+        """Return the text of a cell or a caption, without the attributes before it."""
+        attributes = ATTRIBUTES.match(text)
+        return self._inline(text[attributes.end() :] if attributes else text).strip()
 
     def _inline(self, text: str) -> str:
         """Return text with the words of links, without quotes and tags."""
@@ -195,6 +196,15 @@ class _WikiReader:
         if NOT_SHOWN.match(target) and not shown:
             return ""
         return shown or target.lstrip(":").replace("#", " § ") if target or shown else ""
+
+
+def _read_heading(line: str) -> tuple[int, str]:
+    """Return the level and the text of a heading, 0 for any other line."""
+    line = line.rstrip()
+    before, behind = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
+    level = min(6, before, behind)
+    text = line[level : len(line) - level].strip()
+    return (level, text) if text else (0, "")
 
 
 def without_templates(text: str) -> str:

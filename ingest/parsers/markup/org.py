@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from ingest.parsers.decode import decode, split_lines
-from ingest.parsers.markup.line_outline import LineOutline, table_row
+from ingest.parsers.markup.line_outline import LineOutline, next_after, table_row
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline
 
@@ -12,8 +12,8 @@ KEYWORD = re.compile(r"\s*#\+([A-Za-z_]+)(?:\[[^\]]*\])?:\s*(.*)$")
 BEGIN = re.compile(r"\s*#\+begin_(\w+)\s*(\S*)", re.IGNORECASE)
 DRAWER = re.compile(r"\s*:[\w-]+:\s*$")
 HEADING = re.compile(r"(\*+)[ \t]+(.*)$")
-PRIORITY = re.compile(r"\[#\w\]\s*|COMMENT\s+|\s*\[\d*(?:/\d*|%)\]")
-TAGS = re.compile(r"\s+(:[\w@#%:]+:)\s*$")
+PRIORITY = re.compile(r"\[#\w\]\s*|COMMENT\s+|(?:(?<!\s)\s+)?\[\d*(?:/\d*|%)\]")
+TAGS = re.compile(r"(?<!\s)\s+(:[\w@#%:]+:)\s*$")
 STATES = {
     "TODO",
     "DONE",
@@ -28,10 +28,10 @@ STATES = {
 }
 ITEM = re.compile(r"\s*(?:[-+]|\d+[.)]|[a-zA-Z][.)]|(?<=\s)\*)[ \t]+")
 CHECKBOX = re.compile(r"^(\s*\S+[ \t]+)\[[ X-]\][ \t]+")
-RULE = re.compile(r"\s*\|[-+:| ]*\|?\s*$|\s*-{5,}\s*$")
+RULE = re.compile(r"\s*\|[-+:| ]*+\s*$|\s*-{5,}\s*$")
 LINK = re.compile(r"\[\[([^\]\[]+)\](?:\[([^\]\[]+)\])?\]")
-NOTE = re.compile(r"\[fn:[^\]:]*\]|\{\{\{[^}\n]{0,200}\}\}\}|<<+[^<>\n]{1,200}>>+")
-TIMESTAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)[^>\]]*[>\]]")
+NOTE = re.compile(r"\[fn:[^\]:]*\]|\{\{\{[^}\n]{0,200}\}\}\}|(?<!<)<<++[^<>\n]{1,200}>>+")
+TIMESTAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)[^>\]]{0,80}[>\]]")
 #: blocks whose text is not for readers, and those of code
 UNREAD = {"comment", "export", "html", "latex"}
 CODE = {"src", "example"}
@@ -63,9 +63,9 @@ class _OrgReader:
         self._states = set(STATES)
         #: names of blocks that are known to have no end
         self._unclosed: set[str] = set()
-        self._last_drawer_end = max(
-            (n for n, line in enumerate(lines) if line.strip().lower() == ":end:"), default=-1
-        )
+        #: lines that end a drawer, and headings, which no drawer crosses
+        self._drawer_ends = [n for n, line in enumerate(lines) if line.strip().lower() == ":end:"]
+        self._headings = [n for n, line in enumerate(lines) if line.startswith("* ")]
 
     def read(self) -> None:
         """Read all lines."""
@@ -94,11 +94,10 @@ class _OrgReader:
         return end - index + 1
 
     def _read_drawer(self, index: int) -> int:
-        if index > self._last_drawer_end or not DRAWER.match(self._lines[index]):
+        if not DRAWER.match(self._lines[index]):
             return 0
-        end = self._find_end(index, ":end:")
-        is_crossed = end is None or any(line.startswith("* ") for line in self._lines[index:end])
-        return 0 if end is None or is_crossed else end - index + 1
+        end, heading = next_after(self._drawer_ends, index), next_after(self._headings, index)
+        return end - index + 1 if end is not None and (heading is None or end < heading) else 0
 
     def _find_end(self, index: int, mark: str) -> int | None:
         """Return the index of the next line with a mark, None if there is none."""

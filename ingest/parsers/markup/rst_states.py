@@ -4,7 +4,6 @@ docutils' state machine walks the lines as usual; the states below keep it on th
 directive is run, nothing is included, inserted or downloaded, and directives of Sphinx are accepted too.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,6 @@ REPORTED_LEVEL = 3
 #: above all levels, so that nothing is printed or raised
 SILENT_LEVEL = 5
 WHITE_SPACE = str.maketrans("\v\f", "  ")
-#: `text <target>`, `~package.Name` and `!name` as Sphinx' roles have them
-EXPLICIT_TARGET = re.compile(r"^(.+?)\s*<[^<>]*>$", re.DOTALL)
 
 
 class Directive(nodes.General, nodes.Element):
@@ -196,7 +193,8 @@ def _inliner() -> states.Inliner:
 
 
 def role_text(text: str) -> str:
-    explicit = EXPLICIT_TARGET.match(text)
-    if explicit:
-        return explicit[1]
+    """Return what `text <target>`, `~package.Name` and `!name` show, as Sphinx' roles have them."""
+    shown, _, target = text.rpartition("<")
+    if shown.strip() and target.find(">") == len(target) - 1:
+        return shown.rstrip()
     return text[1:].rpartition(".")[2] if text.startswith("~") else text.removeprefix("!")

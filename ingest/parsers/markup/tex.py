@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ingest.parsers.decode import decode, split_lines
+from ingest.parsers.markup.inline_html import EndFinder
 from ingest.parsers.markup.line_outline import LineOutline, PlacedLine
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline
@@ -26,11 +27,12 @@ CODE = re.compile(
     r"\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|alltt|comment)\}((?:\[[^\]\n]*\])?)((?:\{[^}\n]*\})?)"
     r"((?:.|\n)*?)(?:\\end\{\1\}|\Z)"
 )
+AUTHOR_BORDER = re.compile(r"(?:(?<!\s)\s+)?(?:\\and\b|\\\\)\s*")
 LANGUAGE = re.compile(r"language=\{?([\w+#.-]+)")
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 TOKEN = re.compile(
-    r"\$\$[^$]+\$\$|\$[^$]+\$|\\\((?:.|\n)*?\\\)|\\\[(?:.|\n)*?\\\]"
-    r"|\\verb\*?(?P<bar>[^\w\s*])(?P<verbatim>.*?)(?P=bar)"
+    r"\$\$[^$]+\$\$|\$[^$]+\$"
+    r"|\\verb\*?(?P<bar>[^\w\s*])(?P<verbatim>.{0,500}?)(?P=bar)"
     r"|\\(?:begin|end)\s*\{(?P<environment>[\w*-]+)\}"
     r"|\\(?P<accent>[\"'`^~=.]|[uvHckrbd](?![a-zA-Z]))\s*(?:\{\s*(?P<letter>\\?[a-zA-Z])\s*\}|(?P<bare>\\?[a-zA-Z]))"
     r"|\\(?P<name>[a-zA-Z@]+)\*?|\\(?P<sign>(?:.|\n))|[{}~&]|``|''|---?"
@@ -142,8 +144,11 @@ ACCENTS: Final = {
     "d": "\u0323",
 }
 SIGNS: Final = {"~": " ", "``": "“", "''": "”", "---": "—", "--": "–", "{": "", "}": ""}
-OPTION = re.compile(r"[ \t]*\n?[ \t]*\[((?:[^\[\]{}]|\{[^{}]*\})*)\]")
-GROUP = re.compile(r"[ \t]*\n?[ \t]*(?=\{)")
+OPTION = re.compile(r"[ \t]*+(?:\n[ \t]*+)?\[((?:[^\[\]{}]|\{[^{}]*\})*+)\]")
+GROUP = re.compile(r"[ \t]*+(?:\n[ \t]*+)?(?=\{)")
+#: headings in headings, which have none
+NESTED = re.compile(rf"\\(?:{'|'.join(LEVELS)})\b")
+FORMULA_ENDS: Final = {"(": "\\)", "[": "\\]"}
 #: marks of a heading with its level, of code at its line, and of a row of a table
 HEADING_MARK, CODE_MARK, ROW_MARK = "\x01", "\x02", "\x03"
 MARKS = re.compile("[\x01-\x03]")
@@ -155,7 +160,7 @@ def parse_tex(content: bytes, file: FileType) -> Outline:
     reader = _TexReader(text)
     reader.read()
     stated = {
-        "author": [name for name in re.split(r"\s*\\and\b\s*|\s*\\\\\s*", reader.stated("author")) if name],
+        "author": [name for name in AUTHOR_BORDER.split(reader.stated("author")) if name],
         "date": reader.plain("date"),
     }
     stated["author"] = [plain for name in stated["author"] if (plain := _Converter(name).plain())]
@@ -204,7 +209,7 @@ class _TexReader:
 
     def stated(self, name: str) -> str:
         """Return the argument of the first command of this name, such as `\\title`, '' without one."""
-        found = re.search(rf"\\{name}\s*(?:\[[^\]]*\])?\s*(?=\{{)", self._text)
+        found = re.search(rf"\\{name}\s*+(?:\[[^\]]{{0,500}}\]\s*+)?(?=\{{)", self._text)
         end = self._pairs.get(found.end()) if found else None
         return self._text[found.end() + 1 : end - 1] if found and end else ""
 
@@ -223,15 +228,20 @@ class _TexReader:
             self._read_line(line, number)
 
     def _read_line(self, line: str, number: int) -> None:
-        written = self.written
-        if HEADING_MARK in line:
-            before, level, text, after = (*line.split(HEADING_MARK, 3), "", "", "")[:4]
-            self._add(before, number)
-            written.add_heading(text, int(level or 1), number)
-            self._read_line(after, number) if after.strip() else None
-        elif CODE_MARK in line and number in self._code:
+        if HEADING_MARK not in line:
+            self._read_text(line, number)
+            return
+        before, *parts = line.split(HEADING_MARK)  # level, text and what follows of each heading
+        self._add(before, number)
+        for level, text, after in zip(parts[::3], parts[1::3], parts[2::3], strict=False):
+            self.written.add_heading(text, int(level or 1), number)
+            if after.strip():
+                self._read_text(after, number)
+
+    def _read_text(self, line: str, number: int) -> None:
+        if CODE_MARK in line and number in self._code:
             code, language = self._code.pop(number)
-            written.add_block("code", code, language)
+            self.written.add_block("code", code, language)
         else:
             self._add(line.replace(CODE_MARK, ""), number)
 
@@ -258,6 +268,8 @@ class _Converter:
         self._tables = 0
         #: places of text to write behind the end of a group
         self._behind: dict[int, str] = {}
+        #: finders of the ends of formulas, by how they end
+        self._ends: dict[str, EndFinder] = {}
 
     def plain(self) -> str:
         """Return the text on one line."""
@@ -290,12 +302,21 @@ class _Converter:
         elif found["name"]:
             return self._read_command(found["name"], end)
         elif found["sign"]:
+            if found["sign"] in FORMULA_ENDS and (end := self._end_of(FORMULA_ENDS[found["sign"]], end)):
+                self._pieces.append(self._text[found.start() : end])
+                return end
             self._read_sign(found["sign"])
+            end = found.end()
         elif found[0] == "&":
             self._pieces.append(" | " if self._tables else "&")
         else:
             self._pieces.append(SIGNS.get(found[0], found[0]) + self._behind.pop(end, ""))
         return end
+
+    def _end_of(self, mark: str, at: int) -> int:
+        """Return the end of the next mark from a place on, 0 without one."""
+        finder = self._ends.get(mark) or self._ends.setdefault(mark, EndFinder(self._text, mark))
+        return finder.after(at)
 
     def _read_sign(self, sign: str) -> None:
         if sign == "\\":
@@ -311,9 +332,10 @@ class _Converter:
             self._pieces.append("" if is_end else ROW_MARK)
         if is_end:
             return at
-        if name.rstrip("*") in FORMULAS and (end := self._text.find(f"\\end{{{name}}}", at)) >= 0:
-            self._pieces.append(self._text[at:end])
-            return end + len(f"\\end{{{name}}}")
+        mark = f"\\end{{{name}}}"
+        if name.rstrip("*") in FORMULAS and (end := self._end_of(mark, at)):
+            self._pieces.append(self._text[at:end].removesuffix(mark))
+            return end
         option, at = self._take_option(at)
         if name in NAMED:
             self._pieces.append(f"{name.capitalize()}{f' ({option})' if option else ''}. ")
@@ -345,7 +367,7 @@ class _Converter:
         end = self._pairs.get(group.end()) if group else None
         if group is None or end is None:
             return at
-        text = _Converter(self._text[group.end() + 1 : end - 1]).plain()
+        text = _Converter(NESTED.sub("", self._text[group.end() + 1 : end - 1])).plain()
         self._pieces.append(f"{HEADING_MARK}{level}{HEADING_MARK}{text}{HEADING_MARK}")
         self._pieces.append("\n" * self._text.count("\n", at, end))
         return end

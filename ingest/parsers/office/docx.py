@@ -138,6 +138,8 @@ class _DocxReader:
             for root in self._related("/comments")
             for comment in root.iterchildren(f"{WORD}comment")
         }
+        #: charts and diagrams that were written
+        self._drawn: set[Any] = set()
         self._top_level = 1
 
     def read(self, body: Any) -> None:
@@ -169,12 +171,12 @@ class _DocxReader:
             self._writer.write_block("list", edges)
 
     def _related(self, *kinds: str) -> Iterator[Any]:
-        """Yield the roots of the parts of these kinds."""
+        """Yield the roots of the parts of these kinds, each once."""
         from docx.oxml.parser import parse_xml
 
-        for relation in self._part.rels.values():
-            if relation.reltype.endswith(kinds) and not relation.is_external:
-                yield parse_xml(relation.target_part.blob)
+        related = (each for each in self._part.rels.values() if not each.is_external)
+        for part in dict.fromkeys(each.target_part for each in related if each.reltype.endswith(kinds)):
+            yield parse_xml(part.blob)
 
     def _role(self, element: Any) -> ParagraphRole:
         """Return the role of a paragraph by its style and its own settings."""
@@ -238,8 +240,9 @@ class _DocxReader:
 
         for drawn in element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
             part = self._part.related_parts.get(drawn.get(CHART_ID) or drawn.get(DIAGRAM_ID))
-            if part is None or _is_repeated(drawn):
+            if part is None or part in self._drawn or _is_repeated(drawn):
                 continue
+            self._drawn.add(part)
             root = parse_xml(part.blob)
             if drawn.tag == f"{CHART}chart":
                 write_chart(root, self._writer)

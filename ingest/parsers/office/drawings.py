@@ -18,6 +18,8 @@ CHART_ID, DIAGRAM_ID = f"{_RELATION}id", f"{_RELATION}dm"
 _EMPTY_NODES: Final = frozenset({"pres", "parTrans", "sibTrans", "doc"})
 #: series of a chart and points of a series
 _MOST: Final = 500
+#: levels of categories; spreadsheets show no more than a few
+_LEVELS: Final = 16
 _DAY_FORMAT: Final = re.compile("[yd]", re.IGNORECASE)
 _FIRST_DAY: Final = datetime.datetime(1899, 12, 30)
 
@@ -59,10 +61,11 @@ def _categories(series: Any) -> list[str]:
     levels = [level for each in series.iterchildren(f"{CHART}cat") for level in each.iter(f"{CHART}lvl")]
     if not levels:
         return _points(series, "cat", "xVal")
-    innermost, *outer = map(_points_of, levels)
+    innermost, *outer = map(_points_of, levels[:_LEVELS])
     for level in outer:
+        above = ""
         for at in range(len(innermost)):
-            above = next((text for text in reversed(level[: at + 1]) if text), "")
+            above = _at(level, at) or above
             innermost[at] = f"{above} {innermost[at]}".strip()
     return innermost
 

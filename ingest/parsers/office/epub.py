@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.markup.html_reader import HEADINGS, PageReader, Run
+from ingest.parsers.markup.html_reader import HEADINGS, PageReader, Run, prepare_page
 from ingest.parsers.office.package import (
     DAMAGE,
     DIRECTORY_ENTRY,
@@ -165,6 +165,7 @@ class _BookReader:
         self._archive = archive
         self._package = package
         self._left_bytes = MAX_TEXT_BYTES
+        self._read: set[str] = set()
 
     def read(self) -> None:
         """Read the chapters in order; one that is missing or damaged is a warning."""
@@ -173,6 +174,10 @@ class _BookReader:
             name, media = self._package.parts.get(id_, ("", ""))
             if id_ == self._package.contents or (media and "html" not in media):
                 continue
+            if name in self._read:
+                self.warnings.append(f"chapter {number} ({name}) repeats an earlier one")
+                continue
+            self._read.add(name)
             try:
                 content = _read_part(self._archive, name)
             except DAMAGE:
@@ -213,7 +218,7 @@ class _BookReader:
         name, _ = self._package.parts.get(self._package.contents or "", ("", ""))
         reader = _ContentsReader()
         try:
-            reader.feed(decode(_read_part(self._archive, name)))
+            reader.feed(prepare_page(decode(_read_part(self._archive, name))))
         except DAMAGE:
             return {}
         folder = posixpath.dirname(name)

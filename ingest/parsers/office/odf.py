@@ -89,6 +89,7 @@ class _Package:
         self._errors = (*DAMAGE, etree.XMLSyntaxError)
         self._parse = etree.fromstring
         self._archive: zipfile.ZipFile | None = None
+        self._loaded: set[str] = set()
         if content.startswith(b"PK"):
             self._archive = open_office(content, "odt")
             self.roots = self._read_parts(self._archive)
@@ -96,8 +97,14 @@ class _Package:
             self.roots = [self._read_flat(content)]
 
     def load_object(self, address: str) -> Any | None:
-        """Return the root of an embedded chart or equation, None if it can't be read or is large."""
+        """Return the root of an embedded chart or equation, None for later calls.
+
+        None also if it can't be read or is large.
+        """
         part = f"{address.removeprefix('./').rstrip('/')}/{PARTS[0]}"
+        if part in self._loaded:
+            return None
+        self._loaded.add(part)
         with suppress(*self._errors):
             if self._archive is not None and self._archive.getinfo(part).file_size <= MAX_OBJECT_BYTES:
                 check_for_library(self._archive, as_tree=True, parts=(part,))

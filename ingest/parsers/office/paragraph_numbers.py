@@ -1,7 +1,7 @@
 """Automatic numbers of paragraphs in Word documents (ECMA-376 part 1, section 17.9)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,8 @@ _ROMAN: Final = tuple(
 )
 #: Numbers above this are written as decimals: a file may start a list of Roman numbers at a billion.
 _MOST: Final = 5_000
+#: Levels of a list (section 17.9.6).
+_LEVELS: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +93,20 @@ def _read_lists(root: Any) -> dict[str, _List]:
         if abstract is None:
             continue
         abstract = by_style.get(value_of(abstract, "numStyleLink") or "", abstract)
-        levels = {_depth(level): _read_level(level) for level in abstract.iterchildren(f"{WORD}lvl")}
+        levels = {_depth(level): _read_level(level) for level in _levels(abstract, "lvl")}
         restarts = {}
-        for override in each.iterchildren(f"{WORD}lvlOverride"):
+        for override in _levels(each, "lvlOverride"):
             if (level := override.find(f"{WORD}lvl")) is not None:
                 levels[_depth(override)] = _read_level(level)
             if (start := value_of(override, "startOverride")) is not None:
                 restarts[_depth(override)] = _integer(start)
         found[each.get(f"{WORD}numId")] = _List(abstract_id=abstract_id, levels=levels, restarts=restarts)
     return found
+
+
+def _levels(numbered: Any, name: str) -> Iterator[Any]:
+    """Yield the elements of the levels that there are."""
+    return (each for each in numbered.iterchildren(f"{WORD}{name}") if _depth(each) < _LEVELS)
 
 
 def _read_level(level: Any) -> _Level:

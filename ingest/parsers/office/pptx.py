@@ -1,7 +1,7 @@
 """Presentations: one page per slide, with its title as a heading, text, tables, charts and notes."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 
 NOTES_LABEL: Final = "Notes: "
+MAX_WARNINGS: Final = 5
 #: shapes whose tops differ by less stand in a row: a centimetre
 ROW_EMU: Final = 360_000
 COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -36,9 +37,18 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
     main_part: Any = Package.open(io.BytesIO(content)).main_document_part
     writer = OutlineWriter()
     titles: list[str] = []
+    authors = _comment_authors(main_part)
+    read: set[Any] = set()
+    repeated: list[str] = []
     for number, slide in enumerate(main_part.presentation.slides, start=1):
+        if slide.part in read:
+            repeated.append(f"slide {number} repeats an earlier one")
+            continue
         writer.begin_page(number)
         titles.append(_write_slide(slide, number, writer))
+        _write_notes(slide, writer, read)
+        writer.write_block("list", _comments(slide.part, authors))
+        read.add(slide.part)
     properties = core_properties(archive)
     return Outline(
         lines=writer.lines,
@@ -47,6 +57,7 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
         walls=writer.walls,
         title=sensible_title(properties.title) or next(filter(None, titles), writer.first_words),
         metadata=properties.metadata,
+        warnings=tuple(repeated[:MAX_WARNINGS]),
     )
 
 
@@ -59,11 +70,17 @@ def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     for shape in _shapes(slide.shapes):
         if shape != title_shape:
             _write_shape(shape, writer)
-    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+    return title
+
+
+def _write_notes(slide: Any, writer: OutlineWriter, read: set[Any]) -> None:
+    """Write the notes of a slide, those of several slides with the first."""
+    if not slide.has_notes_slide or slide.notes_slide.part in read:
+        return
+    read.add(slide.notes_slide.part)
+    if slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text
         writer.write_block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
-    writer.write_block("list", _comments(slide.part))
-    return title
 
 
 def _choose_first_forms(slide: Any) -> None:
@@ -74,13 +91,16 @@ def _choose_first_forms(slide: Any) -> None:
         repeated.getparent().remove(repeated)
 
 
-def _comments(part: Any) -> Iterator[str]:
-    """Yield the comments on a slide and the replies to them."""
-    authors = {
+def _comment_authors(main_part: Any) -> dict[str | None, str]:
+    return {
         author.get("id"): author.get("name") or ""
-        for root in _related(part.package.main_document_part, "/commentAuthors", "/authors")
+        for root in _related(main_part, "/commentAuthors", "/authors")
         for author in root
     }
+
+
+def _comments(part: Any, authors: Mapping[str | None, str]) -> Iterator[str]:
+    """Yield the comments on a slide and the replies to them."""
     for root in _related(part, "/comments"):
         for comment in root.iter():
             if comment.get("authorId") is not None:
@@ -105,9 +125,9 @@ def _own_elements(element: Any) -> Iterator[Any]:
 def _related(part: Any, *kinds: str) -> Iterator[Any]:
     from pptx.oxml import parse_xml
 
-    for relation in part.rels.values():
-        if relation.reltype.endswith(kinds) and not relation.is_external:
-            yield parse_xml(relation.target_part.blob)
+    related = (each for each in part.rels.values() if not each.is_external)
+    for target in dict.fromkeys(each.target_part for each in related if each.reltype.endswith(kinds)):
+        yield parse_xml(target.blob)
 
 
 def _in_reading_order(shapes: Any) -> Iterator[Any]:

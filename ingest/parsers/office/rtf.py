@@ -23,6 +23,10 @@ _HEADING_STYLE: Final = re.compile(
     rb"\{\\s(\d{1,4})\b[^{}]*?\b(?:heading|berschrift|titre|t[^{};]{1,8}tulo|titolo) ?([1-6]);\}",
     re.IGNORECASE,
 )
+#: The beginning of a paragraph with a style, and the commands behind it.
+_STYLED: Final = re.compile(
+    rb"(\\pard\b(?:\\(?!s\d|pard\b)[a-z*]+-?\d* ?)*+\\s(\d{1,4})\b)((?:\\(?!pard\b)[a-z]+-?\d*)*+) ?"
+)
 #: Marks a heading in the text; the library passes control characters on.
 _MARK: Final = "\x01"
 
@@ -67,10 +71,12 @@ def _mark_headings(content: bytes) -> bytes:
     levels: dict[bytes, bytes] = dict(_HEADING_STYLE.findall(content[: 1024**2]))
     if not levels:
         return content
-    begins = re.compile(
-        rb"(\\pard\b(?:\\(?!s\d)[a-z*]+-?\d* ?)*\\s(%s)\b)((?:\\[a-z]+-?\d*)*) ?" % b"|".join(levels)
-    )
-    return begins.sub(lambda found: found[1] + found[3] + b" \\'01" + levels[found[2]], content)
+
+    def mark(found: re.Match[bytes]) -> bytes:
+        level = levels.get(found[2])
+        return found[0] if level is None else found[1] + found[3] + b" \\'01" + level
+
+    return _STYLED.sub(mark, content)
 
 
 def _properties(content: bytes, encoding: str) -> tuple[str | None, dict[str, str]]:

@@ -94,7 +94,10 @@ class PartReader(ABC):
             raise too_much_text()
 
     def pages(self, part: str, folder: str) -> Sequence[tuple[str, str]]:
-        """Return names and parts of slides or sheets in their order, or by number where that is damaged."""
+        """Return names and parts of slides or sheets in their order, or by number where that is damaged.
+
+        A part that is listed again is left out.
+        """
         listed: list[tuple[str, str]] = []
         known: Mapping[str, str] = {}
 
@@ -110,7 +113,8 @@ class PartReader(ABC):
             read_part(self.archive, part, parser.Parse)
         except DAMAGE:
             listed.clear()
-        return listed or [("", name) for name in self._numbered_parts(folder)]
+        found = listed or [("", name) for name in self._numbered_parts(folder)]
+        return [(name, part) for part, name in {part: name for name, part in reversed(found)}.items()][::-1]
 
     def _numbered_parts(self, folder: str) -> list[str]:
         matched = [(NUMBER.search(name), name) for name in self.archive.namelist() if name.startswith(folder)]

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from ingest.parsers.office.number_formats import format_duration, format_number, format_text
 from ingest.parsers.office.package import check_for_library, core_properties, open_office, read_part
-from ingest.parsers.office.sheet_extras import extra_lines
+from ingest.parsers.office.sheet_extras import SheetExtras
 from ingest.parsers.office.titles import workbook_title
 from ingest.parsers.outline_writer import OutlineWriter, row_line
 from ingest.parsers.types import FileType, Outline
 
 #: Excel's limit; openpyxl would count up to a row that claims a higher number
 MAX_ROWS: Final = 1_048_576
+MAX_WARNINGS: Final = 5
 MIDNIGHT: Final = datetime.time()
 #: a character that XML can't hold, as `_x000D_`
 ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -36,7 +37,8 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
     archive = open_office(content, "xlsx")
     check_for_library(archive, as_tree=False)
     writer = OutlineWriter()
-    names = _write_sheets(content, archive, writer)
+    repeated: list[str] = []
+    names = _write_sheets(content, archive, writer, repeated)
     properties = core_properties(archive)
     return Outline(
         lines=writer.lines,
@@ -45,25 +47,32 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
         walls=writer.walls,
         title=workbook_title(properties.title, names, file),
         metadata=properties.metadata,
+        warnings=tuple(repeated[:MAX_WARNINGS]),
     )
 
 
-def _write_sheets(content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter) -> list[str]:
-    """Write a page for each sheet, and return their names."""
+def _write_sheets(
+    content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter, repeated: list[str]
+) -> list[str]:
+    """Write a page for each sheet, and return their names; add a message for each that is `repeated`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about content that would be lost on saving
         workbook, formulas = _open(content, data_only=True), None
-        for number, name in enumerate(workbook.sheetnames, start=1):
-            sheet = workbook[name]
+        extras = SheetExtras(archive)
+        read: set[str] = set()
+        for number, sheet in enumerate(workbook._sheets, start=1):
+            if (part := getattr(sheet, "_worksheet_path", "")) in read:
+                repeated.append(f"sheet {number} repeats an earlier one")
+                continue
             writer.begin_page(number)
-            writer.write_heading(name, 1)
+            writer.write_heading(sheet.title, 1)
             if not hasattr(sheet, "reset_dimensions"):
                 continue  # a chart sheet
-            part = sheet._worksheet_path
+            read.add(part)
             if _has_formulas(archive, part):
                 formulas = formulas or _open(content, data_only=False)
-            _write_tables(_rows(sheet, formulas and formulas[name]), writer)
-            writer.write_block("list", extra_lines(archive, part))
+            _write_tables(_rows(sheet, formulas and formulas._sheets[number - 1]), writer)
+            writer.write_block("list", extras.lines(part))
         names: list[str] = workbook.sheetnames
         for opened in filter(None, (workbook, formulas)):
             opened.close()
