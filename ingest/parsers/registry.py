@@ -91,7 +91,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "html": 4,
         "rst": 2,
         "asciidoc": 1,
-        "mediawiki": 1,
+        "mediawiki": 2,
         "org": 1,
         "tex": 1,
         "notebook": 2,
