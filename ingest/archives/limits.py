@@ -1,5 +1,6 @@
 """Limits of archives, enforced while they are read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -18,11 +19,14 @@ class ArchiveLimits:
 
     max_members: int
     max_unpacked_bytes: int
+    #: called for each member and piece that is read; ends the reading by raising
+    while_reading: Callable[[], None] = lambda: None
 
     @classmethod
-    def from_settings(cls) -> "ArchiveLimits":
+    def from_settings(cls, while_reading: Callable[[], None] = lambda: None) -> "ArchiveLimits":
         """Return the operator's limits."""
         return cls(
+            while_reading=while_reading,
             max_members=settings.KEBAB_ARCHIVE_MEMBER_LIMIT,
             max_unpacked_bytes=settings.KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES,
         )
@@ -62,6 +66,7 @@ class Budget:
 
     def count_bytes(self, count: int) -> None:
         """Count unpacked or announced bytes. Raises ArchiveOverLimit."""
+        self.limits.while_reading()
         self._unpacked_bytes += count
         limit = self.limits.max_unpacked_bytes
         if self._unpacked_bytes > limit:

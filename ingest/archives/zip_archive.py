@@ -60,6 +60,7 @@ class ZipArchive:
     def members(self) -> Iterator[Member]:
         """Return the members in the order of the directory."""
         for index, info in enumerate(self._zip.infolist()):
+            self._budget.limits.while_reading()
             yield Member(
                 index=index,
                 name=_name(info),

@@ -1,11 +1,10 @@
 """Archive jobs: each member becomes an item with a blob of its own, and then a document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -14,7 +13,7 @@ from ingest.archives.errors import ArchiveRefused, MemberBroken
 from ingest.archives.limits import ArchiveLimits
 from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.open_archive import open_archive
-from ingest.archives.types import Archive, Member
+from ingest.archives.types import Archive
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.types import ItemContent
 from ingest.connectors.walk_rules import SkipReason
@@ -60,42 +59,20 @@ class _MemberContent:
     content_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class _CancellableArchive:
-    """An archive whose iteration stops when its job is cancelled, yields or loses its lease."""
-
-    archive: Archive
-    context: JobContext
-
-    def members(self) -> Iterator[Member]:
-        for member in self.archive.members():
-            self.context.raise_if_stopped()
-            yield member
-
-    def read(self, member: Member) -> bytes:
-        return self.archive.read(member)
-
-
-@contextmanager
-def _open_cancellable(context: JobContext, file: BinaryIO, limits: ArchiveLimits) -> Iterator[Archive]:
-    with open_archive(file, limits) as archive:
-        yield _CancellableArchive(archive, context)
-
-
 def _unpack(context: JobContext) -> None:
     """Create the items from the members. Raises JobFailed, JobCancelled, LeaseLost."""
-    limits = ArchiveLimits.from_settings()
+    limits = ArchiveLimits.from_settings(context.raise_if_stopped)
     listing = Listing()
     try:
         with open_blob(context.workspace.pk, context.job.payload["blob"]) as file:
-            with _open_cancellable(context, file, limits) as archive:
+            with open_archive(file, limits) as archive:
                 members, too_large = _select_members(context, archive, limits, listing)
             exports = Exports.find(list(members.values()), too_large)
             if exports.index_files:
-                with _open_cancellable(context, file, limits) as archive:
+                with open_archive(file, limits) as archive:
                     _read_index_files(archive, members, exports)
             places = _place_documents(context, members, exports, listing)
-            with _open_cancellable(context, file, limits) as archive:
+            with open_archive(file, limits) as archive:
                 read = _read_documents(archive, members, places, exports, listing)
                 n_stored = _store_members(context, chain(read, _made_documents(context, places, exports)))
     except FileNotFoundError as error:

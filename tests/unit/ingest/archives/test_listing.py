@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -210,6 +211,27 @@ def test_limits_refuse_the_archive_and_name_the_setting(subtests):
         for packed in (zip_of(files), *(tar_of(files, mode) for mode in modes)):
             with subtests.test(case=name), pytest.raises(ArchiveOverLimit, match=message):
                 look(packed, limits)
+
+
+@pytest.mark.parametrize("pack", [zip_of, tar_of])
+def test_reading_of_members_that_are_passed_over_is_cancelled(pack):
+    """A member of gigabytes takes longer than a cancellation may."""
+
+    class Cancelled(Exception):
+        pass
+
+    def cancel():
+        if is_cancelled:
+            raise Cancelled
+
+    is_cancelled = False
+    packed = pack({"a.md": b"a", "b.bin": bytes(3_000_000), "c.md": b"c"})
+    with open_archive(io.BytesIO(packed), replace(LIMITS, while_reading=cancel)) as archive:
+        members = archive.members()
+        assert [next(members).name for _ in range(2)] == ["a.md", "b.bin"]
+        is_cancelled = True
+        with pytest.raises(Cancelled):
+            next(members)
 
 
 def test_directory_of_too_many_records_is_refused_before_it_is_parsed(monkeypatch):
