@@ -72,7 +72,7 @@ def _smtp_settings(url: str) -> dict[str, Any]:
     if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or parts.path not in {"", "/"}:
         raise ValueError(parts.scheme)
     return {
-        "EMAIL_BACKEND": f"{_BACKENDS}.smtp.EmailBackend",
+        "EMAIL_BACKEND": "kebab.smtp.EmailBackend",
         "EMAIL_HOST": parts.hostname,
         "EMAIL_PORT": parts.port or (465 if parts.scheme == "smtps" else 587),
         "EMAIL_HOST_USER": unquote(parts.username or ""),

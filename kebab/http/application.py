@@ -8,7 +8,7 @@ as long as a client listens, an answer for as long as the model writes.
 import asyncio
 import re
 import threading
-from typing import Any
+from typing import Any, Final
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 from django.conf import settings
@@ -40,6 +40,8 @@ _WAIT_IN_QUERY = query_field_pattern("wait_for")
 _SOURCE_TEST = re.compile(
     r"\A/(?:api/v1/workspaces/[^/]+/sources/[^/]+/test|w/[^/]+/sources/(?:new|[^/]+/test))\Z"
 )
+# Each may start a process of half a gigabyte, and takes ten seconds at most.
+_TESTS: Final = 3
 _PROVIDER = re.compile(r"\A/login/[^/]+(?:/callback)?\Z")
 
 
@@ -58,6 +60,7 @@ class Application:
         # Requests that wait until a document is searchable, or for a foreign server, hold a thread for up to
         # half a minute, hence this gate.
         self.waiting_queue, self.waiting_gate = self._create_view_gate(2 * threads, computes=False)
+        self.test_queue, self.test_gate = self._create_view_gate(_TESTS, computes=False, wait_s=12.0)
         # Starting a stream or an answer is an ordinary view, in a thread with a database connection.
         starting = self._queue(slots=2 * threads, waiting=8 * threads, wait_s=5.0, computes=True)
         # Open streams hold no thread, but memory and, from time to time, a connection.
@@ -67,7 +70,8 @@ class Application:
         django: HttpApplication = ASGIHandler()  # type: ignore[assignment]  # it names scopes plain dictionaries
         starting_gate = Gate(django, starting, self._shares, release_on_start=True)
         self._stream_gate = Gate(starting_gate, is_open, self._shares)
-        self.watchdog = Watchdog({"views": self.view_queue, "waiting": self.waiting_queue}, self._guard)
+        queues = {"views": self.view_queue, "waiting": self.waiting_queue, "tests": self.test_queue}
+        self.watchdog = Watchdog(queues, self._guard)
         # References to tasks that nobody awaits: the event loop itself keeps only weak ones.
         self._shutdown_tasks: set[asyncio.Future[None]] = set()
 
@@ -106,6 +110,8 @@ class Application:
             return self._mcp_gate
         if takes_long(scope):
             return self._stream_gate
+        if scope["method"] == "POST" and _SOURCE_TEST.match(scope["path"]):
+            return self.test_gate
         return self.waiting_gate if _waits(scope) else self.view_gate
 
     def _queue(self, *, slots: int, waiting: int, wait_s: float, computes: bool) -> FairQueue:
@@ -113,9 +119,11 @@ class Application:
         limits = Capacity(slots=slots, waiting=waiting, wait_s=wait_s, computes=computes, refusal_s=REFUSAL_S)
         return FairQueue(limits, self._shares.usage)
 
-    def _create_view_gate(self, slots: int, *, computes: bool) -> tuple[FairQueue, ViewGate]:
+    def _create_view_gate(
+        self, slots: int, *, computes: bool, wait_s: float = 2.0
+    ) -> tuple[FairQueue, ViewGate]:
         """Return a gate to the views, which run in as many threads as its queue has slots, and the queue."""
-        queue = self._queue(slots=slots, waiting=4 * slots, wait_s=2.0, computes=computes)
+        queue = self._queue(slots=slots, waiting=4 * slots, wait_s=wait_s, computes=computes)
         # Most are answered at once, but while mirrors are built they may hold their threads for half a
         # minute. They don't use the threads of waiting uploads, where clients that read their writes would be
         # refused.
@@ -165,9 +173,7 @@ def takes_long(scope: HTTPScope) -> bool:
 
 
 def _waits(scope: HTTPScope) -> bool:
-    """Return whether a view may wait for a document, a tested source or an identity provider."""
-    if scope["method"] == "POST" and _SOURCE_TEST.match(scope["path"]):
-        return True
+    """Return whether a view may wait for a document or an identity provider."""
     if _PROVIDER.match(scope["path"]):
         return True
     return _WAIT_IN_QUERY.search(scope["query_string"]) is not None

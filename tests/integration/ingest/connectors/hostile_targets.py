@@ -105,6 +105,15 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         nest=b"<div>",
         page=_site_page,
     ),
+    # Of a web site that is hostile from the first request on.
+    "robots": Dialect(
+        mime="text/plain",
+        opening=b"User-agent: *\n",
+        item=b"Disallow: /tides/*/high$\n",
+        crumb=b"Disallow: /*\n",
+        nest=b"Disallow: /*a",
+        page=lambda number: ({}, b"User-agent: *\nCrawl-delay: 1000000"),
+    ),
     "git": Dialect(
         mime="application/x-git-upload-pack-advertisement",
         opening=b"001e# service=git-upload-pack\n0000",
@@ -227,6 +236,25 @@ while True:
 }
 
 
+def _rules(rules: bytes) -> Harm:
+    """Return the harm of answering every request with these rules for robots."""
+
+    def serve(exchange: Exchange) -> None:
+        while exchange.read_request():
+            exchange.begin(Content_Length=len(rules))
+            exchange.send(rules)
+
+    return serve
+
+
+_RULES: Final[Mapping[str, Harm]] = {
+    "a-million-rules": _rules(b"User-agent: *\n" + b"Disallow: /a\n" * 1_000_000),
+    "as-many-rules-as-are-read": _rules(b"User-agent: *\n" + b"Disallow: /a\n" * 38_000),
+    "rules-that-backtrack": _rules(b"User-agent: *\nDisallow: /" + b"*/" * 200 + b"x$\n"),
+    "many-robots": _rules(b"User-agent: a\nDisallow: /a\n" * 18_000),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A hostile server, and the config of a source that reads from it."""
@@ -242,7 +270,8 @@ class Target:
 
 def hostilities(kind: str) -> Mapping[str, Any]:
     """Return the hostilities that are played against a kind."""
-    return {SourceKind.IMAP: MAILBOXES, SourceKind.PROGRAM: PROGRAMS}.get(kind, HOSTILITIES)
+    own = {SourceKind.IMAP: MAILBOXES, SourceKind.PROGRAM: PROGRAMS, "robots": {**HOSTILITIES, **_RULES}}
+    return own.get(kind, HOSTILITIES)
 
 
 @contextmanager

@@ -25,7 +25,8 @@ from tests.support.processes import is_running, wait_until
 
 pytestmark = pytest.mark.slow
 
-KINDS = [*RECORD_KINDS, "web", "git"]
+#: "robots" is a web site whose robots.txt is hostile.
+KINDS = [*RECORD_KINDS, "web", "robots", "git"]
 PAIRS = [(kind, hostility) for kind in KINDS for hostility in hostilities(kind)]
 #: of an act with the limits of `small_limits`, and of its end after a cancellation
 BOUND_S = 15.0
@@ -62,6 +63,7 @@ def patience(settings, monkeypatch):
 @pytest.fixture
 def make_source(workspace):
     def make(kind, config):
+        kind = "web" if kind == "robots" else kind
         fields = check_config(kind, config, lambda folder: True)
         return Source.objects.create(workspace=workspace, key="hostile", title="Tides", kind=kind, **fields)
 

@@ -206,24 +206,30 @@ def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "is_waiting"),
+    ("method", "path", "gate"),
     [
-        ("POST", "/api/v1/workspaces/a/sources/b/test", True),
-        ("POST", "/w/a/sources/b/test", True),
-        ("POST", "/w/a/sources/new", True),
-        ("GET", "/w/a/sources/new", False),
-        ("POST", "/w/a/sources/b/sync", False),
-        ("GET", "/login/oidc", True),
-        ("GET", "/login/oidc/callback", True),
-        ("GET", "/login", False),
+        ("POST", "/api/v1/workspaces/a/sources/b/test", "test_gate"),
+        ("POST", "/w/a/sources/b/test", "test_gate"),
+        ("POST", "/w/a/sources/new", "test_gate"),
+        ("GET", "/w/a/sources/new", "view_gate"),
+        ("POST", "/w/a/sources/b/sync", "view_gate"),
+        ("GET", "/login/oidc", "waiting_gate"),
+        ("GET", "/login/oidc/callback", "waiting_gate"),
+        ("GET", "/login", "view_gate"),
     ],
 )
-def test_views_that_wait_for_foreign_servers_have_threads_of_their_own(method, path, is_waiting):
+def test_views_that_wait_for_foreign_servers_have_threads_of_their_own(method, path, gate):
     application = create_application()
     selected = application.select(
         {"type": "http", "method": method, "path": path, "headers": [], "query_string": b""}
     )
-    assert (selected is application.waiting_gate) is is_waiting
+    assert selected is getattr(application, gate)
+
+
+def test_two_connections_of_a_caller_and_three_in_all_are_tested_at_once():
+    """Each test may start a process of half a gigabyte."""
+    capacity = create_application().test_queue._capacity
+    assert (capacity.slots_per_caller, capacity.slots) == (2, 3)
 
 
 async def test_lasting_answer_takes_a_turn_until_it_begins():

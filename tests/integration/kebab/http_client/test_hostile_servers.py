@@ -3,15 +3,18 @@
 import importlib
 import tracemalloc
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from smtplib import SMTPException
 from time import monotonic
 
 import pytest
+from django.core.mail import EmailMessage
 from django.test import Client
 
 from kebab.encryption import encrypt
 from kebab.http_client.errors import RequestFailed
+from kebab.smtp import EmailBackend
 from kebab.webhooks.delivery import _Sender
 from kebab.webhooks.models import Delivery, Endpoint
 from search.answers.errors import ModelFailed
@@ -22,7 +25,7 @@ from search.endpoints.settings import embed_endpoint, rerank_endpoint
 from search.rerank.endpoint import make_endpoint_scorer
 from search.rerank.options import RerankOptions
 from search.retrieval.errors import EmbedderUnavailable, RerankerUnavailable
-from tests.support.hostile_server import HOSTILITIES, Dialect, HostileServer, serving
+from tests.support.hostile_server import HOSTILITIES, Dialect, Harm, HostileServer, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 
@@ -78,33 +81,70 @@ def sign_in(server: HostileServer, settings) -> None:
     assert Client().get("/login/oidc").status_code in (400, 502)
 
 
-#: A new outgoing client is added here.
-CLIENTS: Mapping[str, Callable[[HostileServer, object], None]] = {
-    "webhook": send_webhook,
-    "embedder": embed_query,
-    "reranker": rerank,
-    "chat model": ask_model,
-    "sign-in": sign_in,
+def send_mail(server: HostileServer, settings) -> None:
+    backend = EmailBackend(
+        host="127.0.0.1", port=server.port, use_tls=False, username="", password="", timeout=10
+    )
+    with pytest.raises((OSError, SMTPException)):
+        backend.send_messages([EmailMessage("Tides", "High.", to=["ada@example.org"])])
+
+
+def _after_greeting(harm: Harm) -> Harm:
+    def serve(exchange) -> None:
+        exchange.send(b"220 ready\r\n")
+        exchange.rfile.readline()
+        harm(exchange)
+
+    return serve
+
+
+_MAIL_HARMS: Mapping[str, Harm] = {
+    "flood": lambda exchange: exchange.send_for_ever(b"220-tides\r\n"),
+    "long-line": lambda exchange: exchange.send_for_ever(b"220 tides"),
+    "slow-line": lambda exchange: exchange.drip(b"220 tides"),
+    "slow-lines": lambda exchange: exchange.drip(b"220-\r\n"),
+    "silence": lambda exchange: exchange.hang(),
+    "garbage": lambda exchange: exchange.send_for_ever(bytes(range(256))),
 }
+MAIL_SERVERS = {
+    **{f"{name}-at-greeting": harm for name, harm in _MAIL_HARMS.items()},
+    **{f"{name}-at-command": _after_greeting(harm) for name, harm in _MAIL_HARMS.items()},
+}
+
+#: A new outgoing client is added here.
+CLIENTS: Sequence[Callable[[HostileServer, object], None]] = (
+    send_webhook,
+    embed_query,
+    rerank,
+    ask_model,
+    sign_in,
+)
+PAIRS = [
+    *((client, name, harm) for client in CLIENTS for name, harm in HOSTILITIES.items()),
+    *((send_mail, name, harm) for name, harm in MAIL_SERVERS.items()),
+]
 
 
 @pytest.fixture(autouse=True)
 def _limits(settings, monkeypatch):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
     monkeypatch.setattr("kebab.webhooks.delivery.REQUEST_LIMIT_S", LIMIT_S)
+    monkeypatch.setattr("kebab.smtp.LIMIT_S", LIMIT_S)
     monkeypatch.setattr("kebab.accounts.oidc.views._EXCHANGES_LIMIT_S", LIMIT_S)
     importlib.import_module("search.answers.model.chat_model")  # takes seconds
     Client().get("/login")  # imports the views
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("harm", HOSTILITIES)
+@pytest.mark.parametrize(
+    ("client", "harm"),
+    [pytest.param(client, harm, id=f"{client.__name__}-{name}") for client, name, harm in PAIRS],
+)
 def test_client_ends_in_its_bounds(client, harm, settings):
-    with serving(HOSTILITIES[harm], Dialect()) as server:
+    with serving(harm, Dialect()) as server:
         tracemalloc.start()
         begun_at = monotonic()
         try:
-            CLIENTS[client](server, settings)
+            client(server, settings)
             _, peak_bytes = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
