@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from ingest.api.quarantine import QuarantineView
 from ingest.api.querysets import UNREADABLE_STATES, get_unreadable, list_unreadable, narrow_unreadable
-from ingest.pages.rights import CHANGE, is_allowed
+from ingest.api.sources.configs import CHANGE_SOURCES
 from ingest.services.quarantine import delete_unreadable, retry_unreadable
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
@@ -42,7 +42,7 @@ class QuarantinePage(WorkspacePage):
             "sources": self._source_keys(readable, source),
             "state": state,
             "upload": SourceKind.UPLOAD,
-            "may_change": is_allowed(self.access, CHANGE),
+            "may_change": CHANGE_SOURCES.allows(self.access),
         }
         return self.render(request, "ingest/quarantine.html", **context)
 
@@ -56,7 +56,7 @@ class QuarantinePage(WorkspacePage):
 class QuarantineRetry(PostAction):
     """Retry of a file that could not be read."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, entry_id: int) -> HttpResponse:
@@ -69,7 +69,7 @@ class QuarantineRetry(PostAction):
 class QuarantineDelete(PostAction):
     """Deletion of an upload that could not be read."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, entry_id: int) -> HttpResponse:

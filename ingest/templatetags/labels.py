@@ -89,9 +89,9 @@ def every_minutes(minutes: int) -> str:
 
 
 @register.filter
-def reads(source: Any) -> str:
-    """Return the folder or address that a source reads; '' for uploads."""
-    config = source.config
+def reads(source: Any, may_change: bool) -> str:
+    """Return the folder or address that a source reads, whole for who may change it; '' for uploads."""
+    config = source.config if may_change else source.masked_config
     if bucket := config.get("bucket"):
         return f"{config['url'].rstrip('/')}/{bucket}/{config.get('prefix', '')}"
     return str(config.get("path") or config.get("url") or config.get("sitemap") or "")

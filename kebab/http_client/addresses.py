@@ -21,6 +21,7 @@ _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 _TRANSLATED_IPV4 = ipaddress.IPv6Network("64:ff9b::/96")
 _WAIT_PERIOD_S = 0.5
 _LOOPBACK_NAME = "localhost"
+_USER = re.compile(r"://[^/?#]*@")
 # One message for both failures, or it would reveal which internal names exist.
 _NOT_PUBLIC = "has no public address, and its name is not in KEBAB_PRIVATE_HOSTS"
 
@@ -64,10 +65,18 @@ def connect_permitted(
     raise RequestFailed("can't be reached")
 
 
-def mask_path(url: str) -> str:
-    """Return scheme and host of a URL; `…` stands for the rest, which may be a secret."""
-    origin = re.match(r"[a-z]+://[^/?#]*", url)
-    return "…" if origin is None else origin[0] if origin[0] == url else f"{origin[0]}/…"
+def mask_address(url: str, *, keeps_path: bool = False) -> str:
+    """Return a URL without what may be a secret: user, query, and unless it is kept the path.
+
+    `…` stands for what is left out.
+    """
+    place, *query = re.split(r"[?#]", _USER.sub("://", url), maxsplit=1)
+    if keeps_path:
+        return f"{place}?…" if query else place
+    origin = re.match(r"[a-z]+://[^/]*/?", place)
+    if origin is None:
+        return "…"
+    return place if origin[0] == place and not query else f"{origin[0].rstrip('/')}/…"
 
 
 def is_explicit_address(host: str) -> bool:

@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kebab.http_client.addresses import mask_path
+from kebab.http_client.addresses import mask_address
 from kebab.tenancy.fields import tenant_key, workspace_key
 
 #: Longest address of an endpoint.
@@ -72,7 +72,7 @@ class Endpoint(models.Model):
     @property
     def masked_url(self) -> str:
         """Return the address for audit events, logs and mails: its path is often all that protects a hook."""
-        return mask_path(self.url)
+        return mask_address(self.url)
 
 
 class Delivery(models.Model):

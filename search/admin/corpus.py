@@ -106,8 +106,8 @@ class SourceAdmin(TenantAdmin):
 
     @admin.display(description="configuration")
     def config_shown(self, source: Source) -> Any:
-        """Return the source's configuration."""
-        return formatting.as_json(source.config)
+        """Return the source's configuration without what may be a secret."""
+        return formatting.as_json(source.masked_config)
 
     @admin.display(description="credentials", boolean=True)
     def has_credentials(self, source: Source) -> bool:

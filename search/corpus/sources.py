@@ -27,7 +27,7 @@ def get_or_create_source(
     )
     if source.kind != kind or (wanted and source.config != wanted):
         raise SourceMismatch(
-            f"Source {key!r} already reads {source.kind} {source.config or ''}".rstrip()
+            f"Source {key!r} already reads {source.kind} {source.masked_config or ''}".rstrip()
             + "; choose another name for this one."
         )
     return source, is_new

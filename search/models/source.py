@@ -1,11 +1,14 @@
 """Sources of documents, their versions and their readers."""
 
+import re
 import uuid
+from collections.abc import Iterable
 from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, models, transaction
 
+from kebab.http_client.addresses import mask_address
 from kebab.people.models.workspace import SLUG
 from kebab.people.reader import Reader
 from kebab.tenancy.fields import tenant_key, workspace_key
@@ -18,6 +21,8 @@ MAX_TITLE_CHARS = 300
 MAX_TAG_CHARS = 200
 #: The maximum of its integer column.
 MAX_STARS = 2**31 - 1
+# Kinds whose addresses say what they read. Those of others may be secrets, as of a private feed.
+_NAMED_BY_ADDRESS = frozenset({"folder", "git", "web", "s3", "mediawiki", "github", "gitlab"})
 _LIBRARY_ID_ONCE = "source_library_id_once"
 
 
@@ -64,7 +69,8 @@ class Source(models.Model):
     key = models.CharField(max_length=63, validators=[SLUG])
     kind = models.CharField(max_length=10, choices=SourceKind.choices)
     config = models.JSONField(default=dict, blank=True)
-    # Credentials for reading it, encrypted by kebab.encryption; never in `config`, which all members see.
+    # Credentials for reading it, encrypted by kebab.encryption; never in `config`, of which all members see
+    # `masked_config`.
     sealed_credentials = models.TextField(blank=True, default="", db_default="", editable=False)
     title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True)
     description = models.TextField(blank=True)
@@ -151,6 +157,22 @@ class Source(models.Model):
         )
 
     @property
+    def masked_config(self) -> dict[str, Any]:
+        """Return the config for those who may not change it: `…` stands for what may be a secret."""
+        keeps_paths = self.kind in _NAMED_BY_ADDRESS
+        return {name: _mask(value, keeps_paths=keeps_paths) for name, value in self.config.items()}
+
+    @property
+    def hidden_parts(self) -> list[str]:
+        """Return what `masked_config` leaves out."""
+        whole, masked = (_flatten(config.values()) for config in (self.config, self.masked_config))
+        return [
+            value.removeprefix(shown.rstrip("…"))
+            for value, shown in zip(whole, masked, strict=True)
+            if value != shown
+        ]
+
+    @property
     def _url(self) -> str:
         # Another kind's URL is never a repository's, whatever it looks like.
         return str(self.config.get("url") or "") if self.kind == SourceKind.GIT else ""
@@ -168,6 +190,18 @@ class Source(models.Model):
                 raise
             return False
         return True
+
+
+def _mask(value: Any, *, keeps_paths: bool) -> Any:
+    if isinstance(value, str) and "://" in value:
+        return mask_address(value, keeps_path=keeps_paths)
+    if isinstance(value, list) and not keeps_paths:
+        return [re.sub(r"=.*", "=…", str(each), flags=re.DOTALL) for each in value]
+    return value
+
+
+def _flatten(values: Iterable[Any]) -> list[str]:
+    return [str(each) for value in values for each in (value if isinstance(value, list) else [value])]
 
 
 class SourceReader(models.Model):

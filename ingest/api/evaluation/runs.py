@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -60,7 +61,7 @@ class EvalRunsView(WorkspaceView):
             runs = runs.filter(topic_set=self.query["set"])
         if "state" in self.query:
             runs = runs.filter(state__in=self.query["state"])
-        return page.response(runs, lambda row: RunSerializer(row).data)
+        return page.response(runs, partial(self.serialise, RunSerializer))
 
     @extend_schema(request=NewRun, responses={202: AskedRunSerializer})
     @idempotent(recheck=_check_replay)
@@ -69,7 +70,7 @@ class EvalRunsView(WorkspaceView):
         run = _request_run(self.access, strict_body(request, NewRun))
         location = reverse("api-eval-run", kwargs={"ws": self.workspace.slug, "run_id": run.pk})
         job = get_job(self.access, run.job_id)  # type: ignore[arg-type]  # it was requested above
-        body = {"run": RunSerializer(run).data, "job": JobSerializer(job).data}
+        body = {"run": self.serialise(RunSerializer, run), "job": JobSerializer(job).data}
         return Response(body, status=202, headers={"Location": location})
 
 
@@ -93,7 +94,7 @@ class OneEvalRunView(WorkspaceView):
     @extend_schema(responses=RecordedRunSerializer)
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
         """Return the run with its figures and the record needed to repeat it."""
-        return Response(RecordedRunSerializer(get_run(self.access, run_id)).data)
+        return Response(self.serialise(RecordedRunSerializer, get_run(self.access, run_id)))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:

@@ -9,6 +9,7 @@ from ingest.api.jobs.serializers import JobSerializer
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer
+from kebab.people.workspace_settings.registry import shown_settings
 from search.api.evaluation.serializers import JudgementSerializer, set_field
 from search.evaluation.judged import Qrel
 from search.evaluation.metrics import DEFAULT_MEASURES, MAX_MEASURES
@@ -88,7 +89,9 @@ class RunSerializer(serializers.Serializer[Run]):
     job = serializers.UUIDField(
         source="job_id", allow_null=True, help_text="That carries it out; null: the command line did."
     )
-    settings = serializers.DictField()
+    settings = serializers.SerializerMethodField(
+        help_text="Of those that the caller may not change, a summary."
+    )
     measures = serializers.ListField(child=serializers.CharField())
     figures = serializers.DictField(
         help_text="`measures` (means by name), `p50_ms`, `p95_ms`, `p99_ms`, `topics`, `judged`,"
@@ -100,6 +103,10 @@ class RunSerializer(serializers.Serializer[Run]):
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
 
+    def get_settings(self, run: Run) -> dict[str, Any]:
+        """Return the settings, by name."""
+        return shown_settings(self.context["access"], run.settings)
+
     def get_error(self, run: Run) -> str | None:
         """Return the error message."""
         return run.error or None
@@ -108,7 +115,11 @@ class RunSerializer(serializers.Serializer[Run]):
 class RecordedRunSerializer(RunSerializer):
     """A run with the record needed to repeat it."""
 
-    record = serializers.DictField()
+    record = serializers.SerializerMethodField()
+
+    def get_record(self, run: Run) -> dict[str, Any]:
+        """Return the record, its settings as `settings` has them."""
+        return {**run.record, "run": self.get_settings(run)} if run.record else {}
 
 
 class AskedRunSerializer(serializers.Serializer[Any]):

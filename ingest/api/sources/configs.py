@@ -13,12 +13,18 @@ from ingest.connectors.records.kinds import RECORD_KINDS
 from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS
 from ingest.connectors.web.config import DEFAULT_MAX_DEPTH, DEFAULT_MAX_PAGES, MAX_MAX_PAGES, WebConfig
 from kebab.http.api.fields import ShortListField
+from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
+from kebab.people.access.caller import Access
+from kebab.people.models import Role, TokenScope
 from search.models import Source, SourceKind
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.errors import InvalidGlob
 from search.retrieval.query.glob import MAX_PATTERN_CHARS, compile_glob
 
+#: The rights to read sources and to change them.
+READ_SOURCES = Need(role=Role.VIEWER, scope="any")
+CHANGE_SOURCES = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 _MAX_PATTERNS = 100
 
 
@@ -238,8 +244,12 @@ def validate_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(serializer.validated_data)
 
 
-def public_config(source: Source) -> dict[str, Any]:
-    """Return a source's configuration without its credentials, but with a flag whether it has any."""
+def public_config(source: Source, access: Access) -> dict[str, Any]:
+    """Return a source's configuration without its credentials, but with a flag whether it has any.
+
+    Only who may change sources sees addresses whole.
+    """
+    config = source.config if CHANGE_SOURCES.allows(access) else source.masked_config
     if source.kind == SourceKind.GIT or source.kind in RECORD_KINDS:
-        return {**source.config, "has_credentials": bool(source.sealed_credentials)}
-    return dict(source.config)
+        return {**config, "has_credentials": bool(source.sealed_credentials)}
+    return dict(config)

@@ -141,7 +141,9 @@ class SourceSerializer(serializers.Serializer[Source]):
     kind = serializers.ChoiceField(SourceKind.choices)
     title = serializers.CharField()
     description = serializers.CharField()
-    config = serializers.SerializerMethodField(help_text="What it reads, as its kind has it.")
+    config = serializers.SerializerMethodField(
+        help_text="What it reads, as its kind has it; `…` stands for what only who may change sources sees."
+    )
     state = serializers.ChoiceField(SourceState.choices)
     default_tags = serializers.ListField(child=serializers.CharField())
     default_trust = serializers.ChoiceField(Trust.choices)
@@ -183,8 +185,8 @@ class SourceSerializer(serializers.Serializer[Source]):
         return is_paused(source)
 
     def get_config(self, source: Source) -> dict[str, Any]:
-        """Return the configuration without secrets."""
-        return public_config(source)
+        """Return the configuration as the caller may see it."""
+        return public_config(source, self.context["access"])
 
     def get_offered_versions(self, source: Source) -> dict[str, str]:
         """Return the titles of the versions in the project file, by tag."""

@@ -1,6 +1,7 @@
 """`/workspaces/{ws}/sources`: sources of documents, their syncs and versions."""
 
 import uuid
+from functools import partial
 from typing import ClassVar
 
 from django.urls import reverse
@@ -10,7 +11,7 @@ from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import AskedJobSerializer
 from ingest.api.querysets import check_replay, get_source, job_response, readable_sources, version_response
-from ingest.api.sources.configs import validate_change
+from ingest.api.sources.configs import CHANGE_SOURCES, READ_SOURCES, validate_change
 from ingest.api.sources.serializers import (
     AddedVersionSerializer,
     ConnectionSerializer,
@@ -34,27 +35,22 @@ from ingest.services.sources import (
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, TokenScope
 from search.models import SourceVersion
-
-_READ = Need(role=Role.VIEWER, scope="any")
-_CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 
 
 class SourcesView(WorkspaceView):
     """The sources of a workspace."""
 
-    required: ClassVar = {"GET": _READ, "POST": _CHANGE}
+    required: ClassVar = {"GET": READ_SOURCES, "POST": CHANGE_SOURCES}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(SourceSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the sources by key."""
         page = KeysetPage.from_view(self, ordering=("key",))
-        return page.response(readable_sources(self.access), lambda row: SourceSerializer(row).data)
+        return page.response(readable_sources(self.access), partial(self.serialise, SourceSerializer))
 
     @extend_schema(request=NewSource, responses={201: SourceSerializer})
     @idempotent(recheck=check_replay)
@@ -66,18 +62,18 @@ class SourcesView(WorkspaceView):
         fields = strict_body(request, NewSource)
         source = get_source(self.access, add_source(self.access, fields).pk)
         location = reverse("api-source", kwargs={"ws": self.workspace.slug, "source_id": source.pk})
-        return Response(SourceSerializer(source).data, status=201, headers={"Location": location})
+        return Response(self.serialise(SourceSerializer, source), status=201, headers={"Location": location})
 
 
 class OneSourceView(WorkspaceView):
     """One source."""
 
-    required: ClassVar = {"GET": _READ, "PATCH": _CHANGE, "DELETE": _CHANGE}
+    required: ClassVar = {"GET": READ_SOURCES, "PATCH": CHANGE_SOURCES, "DELETE": CHANGE_SOURCES}
 
     @extend_schema(responses=SourceSerializer)
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Return the source."""
-        return Response(SourceSerializer(get_source(self.access, source_id)).data)
+        return Response(self.serialise(SourceSerializer, get_source(self.access, source_id)))
 
     @extend_schema(request=SourceChange, responses=SourceSerializer)
     def patch(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
@@ -88,7 +84,7 @@ class OneSourceView(WorkspaceView):
         source = get_source(self.access, source_id)
         changes = validate_change(source, strict_body(request, SourceChange))
         update_source(self.access, source, changes)
-        return Response(SourceSerializer(get_source(self.access, source_id)).data)
+        return Response(self.serialise(SourceSerializer, get_source(self.access, source_id)))
 
     @extend_schema(responses={202: AskedJobSerializer})
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
@@ -100,7 +96,7 @@ class OneSourceView(WorkspaceView):
 class SourceSyncView(WorkspaceView):
     """The sync of a source."""
 
-    required: ClassVar = {"POST": _CHANGE}
+    required: ClassVar = {"POST": CHANGE_SOURCES}
 
     @extend_schema(request=SyncBody, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_replay)
@@ -114,7 +110,7 @@ class SourceSyncView(WorkspaceView):
 class SourceTestView(WorkspaceView):
     """The test of a source's connection."""
 
-    required: ClassVar = {"POST": _CHANGE}
+    required: ClassVar = {"POST": CHANGE_SOURCES}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses=ConnectionSerializer)
@@ -130,7 +126,7 @@ class SourceTestView(WorkspaceView):
 class SourceVersionsView(WorkspaceView):
     """The versions of a source."""
 
-    required: ClassVar = {"GET": _READ, "POST": _CHANGE, "DELETE": _CHANGE}
+    required: ClassVar = {"GET": READ_SOURCES, "POST": CHANGE_SOURCES, "DELETE": CHANGE_SOURCES}
     queries: ClassVar = {"GET": PageQuery, "DELETE": VersionQuery}
 
     @extend_schema(responses=page_of(SourceVersionSerializer))

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from ingest.connectors.redaction import redact
+
 _KNOWN: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), sentence)
     for pattern, sentence in (
@@ -54,7 +56,6 @@ _KNOWN: Final = tuple(
     )
 )
 _LONGEST = 200
-_USER_IN_ADDRESS = re.compile(r"://[^/@\s]*@")
 
 
 def explain(stderr: str, status: int, secrets: Sequence[str]) -> str:
@@ -63,17 +64,11 @@ def explain(stderr: str, status: int, secrets: Sequence[str]) -> str:
         if pattern.search(stderr):
             return sentence
     lines = [line for line in stderr.splitlines() if line.startswith(("fatal:", "error:"))]
-    redacted = _redact(lines[-1], secrets) if lines else ""
-    return f"git ended with status {status}. {redacted}".strip()
+    line = redact(lines[-1], secrets) if lines else ""
+    shown = "".join(filter(str.isprintable, line))[:_LONGEST]
+    return f"git ended with status {status}. {shown}".strip()
 
 
 def suggests_damaged_copy(sentence: str) -> bool:
     """Return whether the local copy may be damaged, so that a new one is worth a try."""
     return sentence.startswith("git ended with status")
-
-
-def _redact(line: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        line = line.replace(secret, "***") if secret else line
-    line = _USER_IN_ADDRESS.sub("://***@", line)
-    return "".join(character for character in line if character.isprintable())[:_LONGEST]

@@ -52,7 +52,12 @@ class ConnectorKind:
         """Return the fields of its credentials."""
         return [field for field in self.fields if field.is_credential]
 
+    def secrets_among(self, credentials: Mapping[str, str]) -> list[str]:
+        """Return the values that are secret."""
+        secret = {field.name for field in self.fields if field.type == "secret"}
+        return [value for name, value in credentials.items() if name in secret]
+
     @property
     def config_fields(self) -> list[ConnectorField]:
-        """Return the fields that everybody may see."""
+        """Return the fields that are no credentials."""
         return [field for field in self.fields if not field.is_credential]

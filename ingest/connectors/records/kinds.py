@@ -261,11 +261,13 @@ def open_reader(source: Source, while_waiting: Callable[[], None]) -> LimitedRea
     """Open the source for one job. Raises ListingFailed."""
     declared, sealed = RECORD_KINDS[source.kind], source.sealed_credentials
     try:
+        credentials = json.loads(decrypt(sealed)) if sealed else {}
         opening = Opening(
             reader=declared.reader,
             limits=declared.limits,
             config=declared.resolve(source.config),
-            credentials=json.loads(decrypt(sealed)) if sealed else {},
+            credentials=credentials,
+            secrets=(*declared.secrets_among(credentials), *source.hidden_parts),
         )
     except (EncryptionError, AddressNotAllowed) as error:
         raise ListingFailed(str(error)) from error

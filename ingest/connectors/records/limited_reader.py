@@ -2,18 +2,19 @@
 
 import json
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records.protocol import Record
+from ingest.connectors.records.protocol import Record, WarningRecord
 from ingest.connectors.records.settings import ReaderLimits
 from ingest.connectors.records.wire import decode_error, decode_record
+from ingest.connectors.redaction import redact
 from ingest.connectors.web.requests import user_agent
 from kebab.sandbox.deadline import Deadline
 from kebab.sandbox.errors import ChildDied, SandboxUnavailable
@@ -41,6 +42,8 @@ class Opening:
     limits: Limits
     config: Mapping[str, Any]
     credentials: Mapping[str, str]
+    #: that its server or program may repeat
+    secrets: Sequence[str] = field(default=(), repr=False)
 
     @property
     def server(self) -> str:
@@ -73,6 +76,7 @@ class LimitedReader:
         self._program = Program(module="ingest.connectors.records.child", limits=opening.limits)
         self._server = opening.server
         self._content = opening.encode()
+        self._secrets = opening.secrets
         self._while_waiting = while_waiting
         self._process: SandboxProcess | None = None
         self._died_in_a_row = 0
@@ -81,7 +85,7 @@ class LimitedReader:
         """Yield records of what has changed since `cursor`. Raises ListingFailed, SourceAway."""
         try:
             with closing(self._act({"act": "list", "cursor": cursor})) as frames:
-                yield from map(decode_record, frames)
+                yield from map(self._decode, frames)
         except _DEATHS as death:
             raise ListingFailed(self._describe(death)) from death
 
@@ -143,7 +147,13 @@ class LimitedReader:
             else:
                 self._process = process
         if last is not None and "error" in last:
-            raise decode_error(last)
+            raise decode_error({**last, "message": redact(last["message"], self._secrets)})
+
+    def _decode(self, frame: Header) -> Record:
+        record = decode_record(frame)
+        if isinstance(record, WarningRecord):
+            return WarningRecord(message=redact(record.message, self._secrets))
+        return record
 
     def _start(self) -> SandboxProcess:
         return SandboxProcess(self._program, on_wait=self._while_waiting)
@@ -153,4 +163,4 @@ class LimitedReader:
         return f"{self._server} answers what its reader can't take: {reason}."
 
     def _log(self, text: str) -> None:
-        logger.warning("the reader of a source: %s", text)
+        logger.warning("the reader of a source: %s", redact(text, self._secrets))

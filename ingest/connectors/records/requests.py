@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.web.addresses import Address
+from kebab.http_client.addresses import mask_address
 from kebab.http_client.download import Fetcher
 from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge
 from kebab.sandbox.progress import report_progress
@@ -148,8 +149,9 @@ class ServerRequests:
             raise ListingFailed(f"{host} refuses the credentials{remark}; check them and what they may read.")
         if answer.status in _NOT_FOUND:
             raise ListingFailed(f"{host} has nothing at this address{remark}; check it.")
-        if location := answer.headers.get("location", "")[:200]:
-            raise ListingFailed(f"{host} leads to {location}{remark}; give that address.")
+        if location := answer.headers.get("location", ""):
+            target = mask_address(location, keeps_path=True)[:200]
+            raise ListingFailed(f"{host} leads to {target}{remark}; give that address.")
         raise ListingFailed(f"{host} does not answer as expected{remark}.")
 
     def close(self) -> None:

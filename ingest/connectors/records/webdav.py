@@ -55,9 +55,9 @@ class WebdavReader:
             paths = [_path_of(entry.findtext("{DAV:}href") or "") for entry in listed]
             # The folder itself is in its listing.
             if not any(f"{path}/".startswith(folder) for path in paths):
-                listed_path = paths[0][:200] if paths else "nothing"
+                asked = folder.removeprefix(self._root) or "the address"
                 raise ListingFailed(
-                    f"{self._server.host} answers with a listing of {listed_path} in place of {folder}; check"
+                    f"{self._server.host} answers with a listing of another folder in place of {asked}; check"
                     " the address."
                 )
             for path, entry in zip(paths, listed, strict=True):

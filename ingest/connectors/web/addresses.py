@@ -52,6 +52,11 @@ class Address:
         """Return the path of the document at this address."""
         return document_path(self.key)
 
+    @property
+    def without_query(self) -> Self:
+        """Return the address for messages: the query of a sitemap may have a token."""
+        return self.with_key(self.key.partition("?")[0])
+
     def with_key(self, key: str) -> Self:
         """Return the address with another key on the same host."""
         return replace(self, key=key)

@@ -116,7 +116,8 @@ class Crawl:
             if address is not None and self._scope.holds(address):
                 self._queue_address(address, depth=0)
         if not self._seen_paths:
-            raise ListingFailed(f"The sitemap {self._config.sitemap.url} lists no page of {self._home.host}.")
+            sitemap = self._config.sitemap.without_query.url
+            raise ListingFailed(f"The sitemap {sitemap} lists no page of {self._home.host}.")
 
     def _queue_known_documents(self) -> None:
         """Queue each document to which no link leads any more: it is deleted only if its own address says so.

@@ -10,6 +10,7 @@ from ingest.connectors.web.pages import REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from ingest.connectors.web.robots import MAX_ROBOTS_BYTES
 from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap
+from kebab.http_client.addresses import mask_address
 from kebab.http_client.errors import RequestFailed
 
 _Result = TypeVar("_Result")
@@ -70,8 +71,8 @@ def fetch_sitemap_pages(
         listed = _fetch_file(requests, address, _read_sitemap)
         if listed is None:
             if address is sitemap:
-                raise ListingFailed(f"The sitemap {address.url} is not there.")
-            on_skipped(address.path, SkipReason.NOT_FOUND)
+                raise ListingFailed(f"The sitemap {address.without_query.url} is not there.")
+            on_skipped(address.without_query.path, SkipReason.NOT_FOUND)
             continue
         yield from listed.pages
         left_out = []
@@ -86,7 +87,7 @@ def fetch_sitemap_pages(
                 seen_keys.add(other.key)
                 waiting.append(other)
         for text in left_out[:1]:
-            on_skipped(text[:200], SkipReason.LEADS_ELSEWHERE)
+            on_skipped(mask_address(text, keeps_path=True)[:200], SkipReason.LEADS_ELSEWHERE)
 
 
 def _parse_sitemap_address(text: str, base: Address) -> Address | None:
@@ -106,7 +107,7 @@ def _fetch_file(
     requests: SiteRequests, address: Address, read: Callable[[SiteAnswer], _Result]
 ) -> _Result | None:
     """Apply `read` to the response; return None when the site has no such file. Raises ListingFailed."""
-    first = address
+    first, name = address, address.without_query.url
     for _ in range(_MAX_REDIRECTS + 1):
         try:
             with requests.get(address, {}) as answer:
@@ -117,18 +118,19 @@ def _fetch_file(
                     return None
                 target = _parse_sitemap_address(answer.header("location"), address)
         except RequestFailed as error:
-            raise ListingFailed(f"{first.url} {error}.") from error
+            raise ListingFailed(f"{name} {error}.") from error
         if (
             target is None
             or target.site != first.site
             or (address.scheme, target.scheme) == ("https", "http")
         ):
-            raise ListingFailed(f"{first.url} redirects to another host, where it is not followed.")
+            raise ListingFailed(f"{name} redirects to another host, where it is not followed.")
         address = target
-    raise ListingFailed(f"{first.url} redirects more than {_MAX_REDIRECTS} times.")
+    raise ListingFailed(f"{name} redirects more than {_MAX_REDIRECTS} times.")
 
 
 def _check_absence(status: int, address: Address) -> None:
     """Raise ListingFailed unless the status says that there is no such file."""
     if not 400 <= status < 500 or status == 429:
-        raise ListingFailed(f"{address.url} answered {status}, so that nothing of the site may be read now.")
+        name = address.without_query.url
+        raise ListingFailed(f"{name} answered {status}, so that nothing of the site may be read now.")

@@ -18,6 +18,7 @@ from ingest.connectors.web.discovery import RobotsFile
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.pages import MAX_LOCATION_CHARS, REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
+from kebab.http_client.addresses import mask_address
 from kebab.http_client.errors import RequestFailed
 from search.models import Source
 from search.retrieval.document_date import parse_http_date
@@ -68,7 +69,8 @@ def _check_answer(page: Address, answer: SiteAnswer) -> None:
         location = urljoin(page.url, answer.header("location")[:MAX_LOCATION_CHARS])
         target = parse_address(location)
         if target is None or target.site != page.site:
-            raise ListingFailed(f"{page.url} leads to {location[:200]}; give that address.")
+            shown = mask_address(location, keeps_path=True)[:200]
+            raise ListingFailed(f"{page.url} leads to {shown}; give that address.")
     elif answer.status != HTTPStatus.OK:
         raise ListingFailed(f"{page.url} answers {answer.status}.")
 

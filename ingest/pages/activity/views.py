@@ -16,10 +16,10 @@ from django.views.generic import RedirectView
 
 from ingest.api.jobs.views import JobsView
 from ingest.api.querysets import get_job, source_condition
+from ingest.api.sources.configs import CHANGE_SOURCES, READ_SOURCES
 from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, Job, JobItem, JobKind, JobState
 from ingest.pages.activity.acts import Act, act_jobs, build_acts, list_acts
-from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.progress import eta_s
 from ingest.services.acts import cancel_act, dismiss_act, retry_act, retryable_jobs
 from ingest.skip_messages import NO_TEXT, UNREADABLE
@@ -109,7 +109,7 @@ class ActivityPage(WorkspacePage):
 class ActPage(WorkspacePage):
     """One act: its progress, and the files that were not added."""
 
-    need = READ
+    need = READ_SOURCES
     tab = _TAB
 
     def show(self, request: HtmxHttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponseBase:
@@ -134,7 +134,7 @@ class ActPage(WorkspacePage):
         return self.render(request, "ingest/act_body.html" if request.htmx else "ingest/act.html", **context)
 
     def _rights(self, act: Act, job: Job) -> Mapping[str, bool]:
-        if not is_allowed(self.access, CHANGE):
+        if not CHANGE_SOURCES.allows(self.access):
             return {}
         return {
             "may_cancel": act.is_running,
@@ -160,7 +160,7 @@ class OldJobsAddress(RedirectView):
 class _ActAction(PostAction):
     """An action on an act."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
 

@@ -10,10 +10,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from ingest.api.querysets import get_source
-from ingest.api.sources.configs import validate_change
+from ingest.api.sources.configs import CHANGE_SOURCES, validate_change
 from ingest.api.sources.serializers import NewSource, SourceChange
 from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.pages.rights import CHANGE, is_allowed
 from ingest.pages.sources.forms import DescriptionForm, SourceForm
 from ingest.pages.sources.new_forms import NEW_SOURCE_FORMS, NewSourceForm, offered_kinds
 from ingest.services.connection_probe import probe_connection
@@ -31,7 +30,7 @@ from search.models import Source
 class _SourceFormPage(FormPage):
     """A page with the form of one source."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = "sources"
     form: DescriptionForm | None = None
 
@@ -41,7 +40,7 @@ class _SourceFormPage(FormPage):
 
     def selectable_groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
         """Return the groups to choose from, including those `chosen`; None if the visitor may not choose."""
-        if not is_allowed(self.access, ADMINS):
+        if not ADMINS.allows(self.access):
             return None
         groups = Group.objects.filter(workspace=self.access.workspace).order_by("name")
         shown = list(groups[:_SHOWN_GROUPS])

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingest.api.querysets import get_source, list_unreadable, readable_sources
+from ingest.api.sources.configs import CHANGE_SOURCES, READ_SOURCES
 from ingest.errors import ConnectionFailed
 from ingest.models import Unreadable
 from ingest.pages.activity.acts import Act, build_acts, list_acts
-from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.pages.sources.folders import crumbs, directly_in, documents_below, list_folders, match_documents
 from ingest.services.connection_probe import probe_source
 from ingest.services.sources import delete_source, sync_source
@@ -93,21 +93,21 @@ def _names(access: Access, source: Source) -> list[str] | None:
 class SourcesPage(WorkspacePage):
     """The sources of the workspace."""
 
-    need = READ
+    need = READ_SOURCES
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the list, by key."""
         sources = with_counts(readable_sources(self.access))
         rows = list_page(self, request, sources, ordering=("key",))
-        may_change = is_allowed(self.access, CHANGE)
+        may_change = CHANGE_SOURCES.allows(self.access)
         return self.render(request, "ingest/sources.html", list=rows, may_change=may_change)
 
 
 class SourcePage(WorkspacePage):
     """One source: its documents by folder, its activity and properties."""
 
-    need = READ
+    need = READ_SOURCES
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
@@ -133,7 +133,7 @@ class SourcePage(WorkspacePage):
             "q": q,
             "order": order,
             "is_synced": source.kind != SourceKind.UPLOAD,
-            "may_change": is_allowed(self.access, CHANGE),
+            "may_change": CHANGE_SOURCES.allows(self.access),
         }
         return self.render(request, "ingest/source.html", **context)
 
@@ -141,7 +141,7 @@ class SourcePage(WorkspacePage):
 class SourceDocumentsDelete(PostAction):
     """Deletion of chosen documents of an upload source."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
@@ -168,7 +168,7 @@ class SourceDocumentsDelete(PostAction):
 class SourceSync(PostAction):
     """Sync of a source."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
@@ -182,7 +182,7 @@ class SourceSync(PostAction):
 class SourceTest(PostAction):
     """Test of the connection of a source."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
@@ -198,7 +198,7 @@ class SourceTest(PostAction):
 class SourceDelete(PostAction):
     """Deletion of a source with its documents."""
 
-    need = CHANGE
+    need = CHANGE_SOURCES
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:

@@ -10,6 +10,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from kebab.http.api.errors import LengthRequired
@@ -130,6 +131,10 @@ class WorkspaceView(ApiView):
         if need is not None:  # None: REST framework answers 405 next
             need.check(self.access)
         self.acting.enter_context(acting_in(self.workspace.pk))
+
+    def serialise(self, serializer: type[BaseSerializer[Any]], row: Any) -> Any:
+        """Return the row as the caller may see it; the serializer has the access in its context."""
+        return serializer(row, context={"access": self.access}).data
 
 
 def next_link(request: Request, cursor: str, keep: Collection[str] | None = None) -> str:

@@ -66,6 +66,13 @@ def summarise(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def shown_settings(access: Access, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings for the caller: of those that they may not change, what the audit log keeps."""
+    known = known_preferences()
+    hidden = {name for name in settings if name in known and not known[name].need.allows(access)}
+    return {**settings, **summarise({name: settings[name] for name in hidden})}
+
+
 def ranking_preferences() -> frozenset[str]:
     """Return the names of the settings that affect ranking."""
     return frozenset(name for name, known in known_preferences().items() if known.ranks)

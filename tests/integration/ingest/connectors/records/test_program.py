@@ -119,6 +119,19 @@ def test_program_that_fails_in_the_middle_stores_what_came_before(workspace, sou
     assert "'cursor': '1'" in Document.objects.get(path="c.md").title
 
 
+@pytest.mark.parametrize(
+    ("records", "end"),
+    [
+        ([START, {"type": "error", "message": "The token s3cret is refused."}], ""),
+        ([START], "sys.exit('GET https://ada@wiki.example/?token=s3cret')"),
+    ],
+)
+def test_secrets_that_a_program_repeats_are_in_no_message(source, program, records, end):
+    program(*records, end=end)
+    assert "***" in (shown := failure(source))
+    assert not any(secret in shown for secret in ("s3cret", "ada"))
+
+
 def test_silent_program_is_ended(source, program, set_limits):
     set_limits(silence_s=0.1)
     program(START, end="import time; time.sleep(60)")

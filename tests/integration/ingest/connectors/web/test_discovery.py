@@ -100,6 +100,14 @@ def test_sitemap_lists_the_pages_alone_or_beside_a_start_page(workspace, site, m
     assert indexed_texts(workspace).keys() == {*LINKED_PAGES, "hidden.html"}
 
 
+@pytest.mark.parametrize("status", [404, 503])
+def test_query_of_a_sitemap_is_in_no_message(site, make_source, status):
+    site.pages["/map.xml?token=hush"] = Page(status=status)
+    shown = failure(make_source(sitemap=site.url("/map.xml?token=hush")))
+    assert site.url("/map.xml") in shown
+    assert "hush" not in shown
+
+
 def test_index_of_packed_sitemaps_is_read(workspace, site, make_source):
     site.pages["/map.xml"] = index(site.url("/1.xml.gz"), site.url("/gone.xml"), "http://127.0.0.2/other.xml")
     site.pages["/1.xml.gz"] = Page(body=gzip_page(sitemap(site, "/guide.html")).body, mime="application/gzip")
