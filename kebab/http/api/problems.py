@@ -15,7 +15,7 @@ from django.core.exceptions import (
 )
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
-from django.views import defaults
+from django.template.loader import render_to_string
 from rest_framework import exceptions as drf
 from rest_framework.views import set_rollback
 
@@ -27,6 +27,8 @@ CONTENT_TYPE = "application/problem+json"
 # A refusal must not echo a megabyte of input.
 _MAX_ERRORS = 20
 _MAX_CHARS = 1_000
+# All errors of a problem share it.
+_MAX_ERROR_CHARS = 4_000
 # `Retry-After` of a 503 whose end nobody can predict, because an operator has to act first.
 _DEFAULT_RETRY_AFTER_S = 60
 
@@ -81,6 +83,8 @@ def summarize_problem(problem: Problem) -> str:
 
 def problem_document(problem: Problem) -> dict[str, Any]:
     """Return `problem` as a `problem.v1` without empty fields; long texts and many errors are cut."""
+    errors = problem.errors[:_MAX_ERRORS]
+    most_chars = min(_MAX_CHARS, _MAX_ERROR_CHARS // max(1, len(errors)))
     body: dict[str, Any] = {
         "type": f"/problems/{problem.code}",
         "title": problem.title,
@@ -89,35 +93,35 @@ def problem_document(problem: Problem) -> dict[str, Any]:
         "code": problem.code,
         "instance": problem.instance,
         "errors": [
-            {"field": _shorten(error.field), "message": _shorten(error.message)}
-            for error in problem.errors[:_MAX_ERRORS]
+            {"field": _shorten(error.field, most_chars), "message": _shorten(error.message, most_chars)}
+            for error in errors
         ],
     }
     return {name: value for name, value in body.items() if value not in ("", [])}
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}…"
+def _shorten(text: str, most_chars: int = _MAX_CHARS) -> str:
+    return text if len(text) <= most_chars else f"{text[:most_chars]}…"
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Handle a bad request: Django's handler400."""
     if not _is_api(request):
-        return defaults.bad_request(request, exception)
+        return _render_page("400.html", status=400)
     return respond(problem_of(exception) or Problem(status=400, code="invalid_request"))
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Handle a denied permission: Django's handler403."""
     if not _is_api(request):
-        return defaults.permission_denied(request, exception)
+        return _render_page("403.html", request, status=403)
     return respond(problem_of(exception) or Problem(status=403, code="forbidden"))
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Handle an unknown address: Django's handler404. In the API it looks like a missing resource."""
     if not _is_api(request):
-        return defaults.page_not_found(request, exception)
+        return _render_page("404.html", request, status=404)
     return respond(_from_known_error(NotFound()))
 
 
@@ -129,11 +133,21 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if _is_api(request):
         return respond(problem)
     count_problem(problem.status, problem.code)
-    page = defaults.server_error(request)
-    page.status_code = problem.status
-    for name, value in problem.headers.items():
-        page.headers[name] = value
-    return page
+    return _render_page("500.html", status=problem.status, headers=problem.headers)
+
+
+def _render_page(
+    template: str,
+    request: HttpRequest | None = None,
+    *,
+    status: int,
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """Return an error page; `request` lets it show the language and theme of who asks.
+
+    Django's own handlers check a form's token first, for which they read and parse a body of any size.
+    """
+    return HttpResponse(render_to_string(template, request=request), status=status, headers=headers)
 
 
 def _is_api(request: HttpRequest) -> bool:

@@ -6,7 +6,8 @@ from django.http import HttpResponse
 from django.test import Client
 
 from kebab.extension import Extension
-from kebab.http.api.errors import Problem
+from kebab.http.api.errors import FieldError, Problem
+from kebab.http.api.problems import problem_document
 from kebab.observability.health import scrape
 from kebab.pages.page import apply_problem
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
@@ -105,6 +106,21 @@ def test_unknown_address_and_malformed_id_look_like_a_missing_thing(client):
     malformed = reader.get(f"/api/v1/workspaces/{workspace.slug}/things/zz")
     assert missing.status_code == malformed.status_code == 404
     assert missing.content == malformed.content
+
+
+def test_unreadable_form_is_not_read_for_an_error_page(db):
+    client = Client(enforce_csrf_checks=True)
+    client.cookies["csrftoken"] = "a" * 32
+    form = f'--b\r\nContent-Disposition: form-data; name="{"a" * 2_000}"\r\n\r\na\r\n--b--\r\n'
+    response = client.post("/nowhere", form, content_type="multipart/form-data; boundary=b")
+    assert (response.status_code, response.wsgi_request._read_started) == (404, False)
+
+
+def test_all_errors_of_a_problem_share_four_thousand_characters():
+    for n, most_chars in ((1, 1_000), (20, 200)):
+        errors = n * (FieldError(field="a" * 5_000, message="b" * 5_000),)
+        found = problem_document(Problem(status=400, code="invalid_request", errors=errors))["errors"]
+        assert found == n * [{"field": f"{'a' * most_chars}…", "message": f"{'b' * most_chars}…"}]
 
 
 def test_missing_method_is_answered_with_those_that_are_there(db):
