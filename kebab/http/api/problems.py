@@ -4,6 +4,7 @@ import logging
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -206,8 +207,8 @@ def _from_rest_framework(error: drf.APIException) -> Problem:
 
 
 def _from_validation_error(error: drf.ValidationError) -> Problem:
-    found = list(_flatten(error.detail))
-    unknown = any(detail.code == "unknown_field" for _, detail in found)
+    found = islice(_flatten(error.detail), _MAX_ERRORS)
+    unknown = any(detail.code == "unknown_field" for _, detail in _flatten(error.detail))
     errors = tuple(FieldError(field=name, message=str(detail)) for name, detail in found)
     return Problem(
         status=error.status_code,

@@ -97,13 +97,14 @@ def preferences(workspace: Workspace) -> dict[str, Any]:
 def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the valid part of `given` and the errors of the rest, by name. None restores the default."""
     known = known_preferences()
+    unknown = f"There is no such setting; there are: {', '.join(sorted(known)) or 'none'}."
     clean: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for name, value in given.items():
         try:
             clean[name] = value if value is None else known[name].validate(value)
         except KeyError:
-            wrong[name] = f"There is no such setting; there are: {', '.join(sorted(known)) or 'none'}."
+            wrong[name] = unknown
         except ValueError as error:
             wrong[name] = str(error)
     return clean, wrong

@@ -1,7 +1,9 @@
 import pytest
 from django.db import connection
+from rest_framework.exceptions import ValidationError
 
 from kebab.people import audit, deletion
+from kebab.people.api.serializers import PreferencesField
 from kebab.people.models import AuditEvent, Membership, Role, Workspace
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspace_settings.registry import Preference, preference
@@ -103,6 +105,12 @@ def test_settings_are_merged_reset_by_null_and_refused_by_name(workspace, theme_
     workspace.refresh_from_db()
     assert workspace.settings == {"size": 20}
     assert preference(workspace, "theme") == "light"
+
+
+def test_many_unknown_settings_are_answered_with_twenty_errors():
+    with pytest.raises(ValidationError) as refused:
+        PreferencesField().run_validation({f"unknown-{number}": 1 for number in range(100)})
+    assert len(refused.value.detail) == 20
 
 
 def test_deletion_may_take_longer_than_the_limit_of_statements(transactional_db, monkeypatch):
