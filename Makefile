@@ -83,7 +83,7 @@ bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure
 drill: $(TESTS_INSTALLED) ## kill processes, cut lines, fill disks while clients work, and see that nothing is lost (ARGS="--scenes siege --siege-kills 30")
 	$(BIN)/python -m tests.drills.crash $(ARGS)
 
-fuzz: $(TESTS_INSTALLED) ## send requests made up from the API's own description (ARGS="--requests 20000")
+fuzz: $(TESTS_INSTALLED) ## send generated and adversarial requests to every route (ARGS="--requests 20000 --adversarial 20000")
 	@$(BIN)/python -m tests.drills.fuzzing $(ARGS)
 
 screenshots: $(TESTS_INSTALLED) ## pictures of every page, wide and narrow, light and dark, in screenshots/ (ARGS="search document")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -16,6 +17,7 @@ import psutil
 from tests.support.stack import eventually
 
 _TURNS_IN_USE = re.compile(r"^kebab_turns_lent\{[^}]*\} (\S+)$", re.MULTILINE)
+_PEAK = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 #: Address of the bystander.
 SOURCE = "127.0.0.2"
 _ROUNDS_PER_UPLOAD = 4
@@ -127,6 +129,15 @@ class WebProcesses:
             memory_bytes=sum(resident),
             largest_bytes=max(resident),
         )
+
+    def processor_s(self) -> float:
+        """Return the processor time that they have used."""
+        return sum(each.user + each.system for each in (process.cpu_times() for process in self._processes))
+
+    def peak_bytes(self) -> int:
+        """Return the most memory that one of them has used."""
+        status = [Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8") for each in self._processes]
+        return max(1024 * int(_PEAK.findall(each)[0]) for each in status)
 
     def wait_until_idle(self, limit_s: float) -> None:
         """Wait until no turn is in use. Raises GaveUp."""

@@ -102,7 +102,7 @@ class Pool:
         """Return the arguments of an address, most of them existing values."""
         return {name: self._value(name, value) for name, value in generated.items()}
 
-    def known(self, name: str, default: str) -> str:
+    def find(self, name: str, default: str) -> str:
         """Return an existing value of an argument; `default` if none is known."""
         return str(next(iter(self._values.get(name, ())), default))
 
