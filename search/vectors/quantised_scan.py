@@ -11,14 +11,22 @@ here.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import numpy as np
-from onnx import TensorProto, helper
 from onnxruntime import InferenceSession
 
 from search.embedders.minilm.session import session_options
 
 _LANES = 8
+#: An ONNX model of one MatMulInteger: products, (n, 1) int32, of codes, (n, dim) uint8, and a query, (dim, 1)
+#: int8. Serialised, as the package that writes such models takes 7 MB of a web process.
+PRODUCT_MODEL: Final = (
+    b"\x08\t:u\n'\n\x05codes\n\x05query\x12\x08products\"\rMatMulInteger\x12\x04near"
+    b"Z\x13\n\x05codes\x12\n\n\x08\x08\x02\x12\x04\n\x00\n\x00"
+    b"Z\x15\n\x05query\x12\x0c\n\n\x08\x03\x12\x06\n\x00\n\x02\x08\x01"
+    b"b\x18\n\x08products\x12\x0c\n\n\x08\x06\x12\x06\n\x00\n\x02\x08\x01B\x04\n\x00\x10\r"
+)
 
 
 def cosines(matrix: np.ndarray, query_vector: np.ndarray, squares: np.ndarray | None = None) -> np.ndarray:
@@ -266,14 +274,4 @@ def _product_session() -> InferenceSession:
     For a matrix of unsigned bytes and a column of signed ones, and for no other types or shapes, it has a
     function that reads the matrix as it is, instead of copying it into another order first.
     """
-    graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", ["codes", "query"], ["products"])],
-        "near",
-        [
-            helper.make_tensor_value_info("codes", TensorProto.UINT8, [None, None]),
-            helper.make_tensor_value_info("query", TensorProto.INT8, [None, 1]),
-        ],
-        [helper.make_tensor_value_info("products", TensorProto.INT32, [None, 1])],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
-    return InferenceSession(model.SerializeToString(), session_options(), providers=["CPUExecutionProvider"])
+    return InferenceSession(PRODUCT_MODEL, session_options(), providers=["CPUExecutionProvider"])

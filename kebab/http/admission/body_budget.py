@@ -12,7 +12,7 @@ from typing import Final
 
 from kebab.http.admission.fair_queue import Overloaded
 
-_BUFFERED_BYTES: Final = 32_000_000
+_BUFFERED_BYTES: Final = 16_000_000
 _SPOOLED_BODIES: Final = 128
 
 
