@@ -56,7 +56,7 @@ def secret_settings(settings: Any) -> Iterator[str]:
 
 
 def plant_settings(planted: Planted, settings: Any) -> None:
-    """Give each secret setting of the operator a value of its own."""
+    """Set each secret setting of the operator to a value of its own."""
     for name in secret_settings(settings):
         if name == "KEBAB_ENCRYPTION_KEYS":
             planted.secrets[name] = Fernet.generate_key().decode()

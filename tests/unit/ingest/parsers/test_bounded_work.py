@@ -77,24 +77,23 @@ def test_calls_and_text_of_each_parser_grow_with_the_file_at_most(parser, subtes
             assert count_calls(parser, content) <= _GROWTH * calls + _FIXED_CALLS
 
 
-def measure(parser, content):
-    """Return the processor time of a parser, and the memory that it takes at most."""
-    began = time.process_time()
-    read(parser, content)
-    taken_s = time.process_time() - began
-    tracemalloc.start()
-    read(parser, content)
-    peak_bytes = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return taken_s, peak_bytes
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("parser", "shape"), CASES)
 def test_time_and_memory_of_each_parser_grow_with_the_file_at_most(parser, shape):
+    def measure(content):
+        """Return the processor time of a parser, and the memory that it takes at most."""
+        began = time.process_time()
+        read(parser, content)
+        taken_s = time.process_time() - began
+        tracemalloc.start()
+        read(parser, content)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return taken_s, peak_bytes
+
     make = SHAPES[parser][1][shape]
-    short_s, short_bytes = measure(parser, make(_LONG_BYTES))
-    taken_s, peak_bytes = measure(parser, make(2 * _LONG_BYTES))
+    short_s, short_bytes = measure(make(_LONG_BYTES))
+    taken_s, peak_bytes = measure(make(2 * _LONG_BYTES))
     assert taken_s < _SHORT_S or taken_s <= 3 * short_s
     assert peak_bytes <= _GROWTH * short_bytes + _FIXED_BYTES
 
