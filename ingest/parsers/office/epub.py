@@ -168,14 +168,15 @@ class _BookReader:
         self._read: set[str] = set()
 
     def read(self) -> None:
-        """Read the chapters in order; one that is missing or damaged is a warning."""
+        """Read the chapters in order, each once; one that is missing or damaged is a warning."""
         titles = self._chapter_titles()
+        n_repeated = 0
         for number, id_ in enumerate(self._package.spine, start=1):
             name, media = self._package.parts.get(id_, ("", ""))
             if id_ == self._package.contents or (media and "html" not in media):
                 continue
             if name in self._read:
-                self.warnings.append(f"chapter {number} ({name}) repeats an earlier one")
+                n_repeated += 1
                 continue
             self._read.add(name)
             try:
@@ -188,6 +189,8 @@ class _BookReader:
                 limit = MAX_TEXT_BYTES // 1024**2
                 raise ParseRefused("too_large", f"the book has more than {limit} MB of text")
             self._write(content, titles.get(name), number)
+        if n_repeated:
+            self.warnings.append(f"{n_repeated} chapters repeat earlier ones and are left out")
 
     def _write(self, content: bytes, title: str | None, number: int) -> None:
         reader = PageReader()

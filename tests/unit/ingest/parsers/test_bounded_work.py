@@ -18,8 +18,8 @@ from tests.unit.ingest.parsers.hostile_shapes import SHAPES
 
 #: bytes of the shorter of two files
 _BYTES = 300
-#: those of data, whose records are told apart in longer runs than 600 characters
-_DATA_BYTES = dict.fromkeys(("properties", "structured"), 700)
+#: those of data, whose records are told apart in longer runs only
+_DATA_BYTES = dict.fromkeys(("properties", "structured"), 1_400)
 _LONG_BYTES = 40_000
 #: doubled, with what is rounded up
 _GROWTH = 2.5
