@@ -127,9 +127,10 @@ class Application:
         # Most are answered at once, but while mirrors are built they may hold their threads for half a
         # minute. They don't use the threads of waiting uploads, where clients that read their writes would be
         # refused.
-        waiting = FairQueue(Capacity(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0))
+        half, quarter = max(1, slots // 2), max(1, slots // 4)
+        waiting = FairQueue(Capacity(slots=half, waiting=4 * slots, wait_s=30.0, refusal_s=REFUSAL_S))
         # A bulk computes for up to two seconds: four at once would take the interpreter from all others.
-        bulks = FairQueue(Capacity(slots=max(1, slots // 4), waiting=slots, wait_s=10.0))
+        bulks = FairQueue(Capacity(slots=quarter, waiting=slots, wait_s=10.0, refusal_s=REFUSAL_S))
         threads = WsgiThreads(self._views, threads=slots)  # type: ignore[arg-type]  # Django never calls `write`
         gate = ViewGate(threads, queue, self._shares, searches_that_wait=waiting, bulks=bulks)
         return queue, gate

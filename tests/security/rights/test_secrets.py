@@ -96,7 +96,7 @@ def read(client, path):
     return "\n".join((answer.text, *map("{0[0]}: {0[1]}".format, answer.headers.items())))
 
 
-def shown(planted, client, paths):
+def find_shown(planted, client, paths):
     """Return the addresses at which each secret is shown to a client."""
     found = defaultdict(list)
     for path in paths:
@@ -111,7 +111,7 @@ def test_secrets_are_shown_to_none_but_their_writers(planted, workspace, caller)
     is_api = not caller.endswith("pages")
     calls = [call for call in _READS if call.route.startswith("api-") is is_api]
     with captured_log() as lines:
-        found = shown(planted, client, paths(planted, workspace, calls))
+        found = find_shown(planted, client, paths(planted, workspace, calls))
     writes = {name for name, need in planted.seers.items() if need.allows(access)}
     assert found.keys() == (writes if is_api else writes & _ON_PAGES), found
     assert planted.shown_in("\n".join(lines)) == set()
