@@ -1,6 +1,7 @@
 """Decompression of gzip and zlib with a limit of the output's size."""
 
 import zlib
+from typing import Final
 
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
@@ -8,6 +9,9 @@ from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 _GZIP_OR_ZLIB = 47
 # At the end of each member zlib copies the rest of its input, so the input is sliced.
 _SLICE_BYTES = 16 * 1024
+#: What a request may ask for in Accept-Encoding.
+ENCODINGS: Final = "gzip, deflate"
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 class Inflater:
@@ -46,6 +50,16 @@ class Inflater:
         if self._remaining_bytes < 0:
             raise ResponseTooLarge(f"unpacks to more than {self._limit_bytes:,} bytes")
         return part
+
+
+def make_inflater(encoding: str, limit_bytes: int) -> Inflater | None:
+    """Make the decompressor for a body with this Content-Encoding, if it needs one. Raises RequestFailed."""
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return None
+    if encoding not in _PACKED:
+        raise RequestFailed("packed its answer in a way that was not asked for")
+    return Inflater(limit_bytes)
 
 
 def inflate(packed: bytes, limit_bytes: int) -> bytes:

@@ -6,12 +6,11 @@ from contextlib import contextmanager
 import httpcore2
 
 from kebab.http_client.deadline import Deadline, DeadlineBackend, ignore_size
-from kebab.http_client.decompress import Inflater
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge, map_errors
+from kebab.http_client.decompress import ENCODINGS, make_inflater
+from kebab.http_client.errors import ResponseTooLarge, map_errors
 
 _CONNECT_LIMIT_S = 10.0
 _KEEPALIVE_S = 15.0
-_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 class StreamedResponse:
@@ -43,7 +42,7 @@ class StreamedResponse:
         if announced.isdecimal() and len(announced) < 20 and int(announced) > limit_bytes:
             raise _too_large(limit_bytes)
         body = bytearray()
-        inflater = self._inflater(limit_bytes)
+        inflater = make_inflater(self.header("content-encoding"), limit_bytes)
         for piece in self._response.iter_stream():
             self.received_bytes += len(piece)
             body += piece if inflater is None else inflater.feed(piece)
@@ -52,14 +51,6 @@ class StreamedResponse:
         if inflater is not None:
             inflater.finish()
         return bytes(body)
-
-    def _inflater(self, limit_bytes: int) -> Inflater | None:
-        encoding = self.header("content-encoding").lower()
-        if encoding in ("", "identity"):
-            return None
-        if encoding not in _PACKED:
-            raise RequestFailed("packed its answer in a way that was not asked for")
-        return Inflater(limit_bytes)
 
 
 class Fetcher:
@@ -78,7 +69,7 @@ class Fetcher:
         connections: int = 2,
         on_bytes: Callable[[int], None] = ignore_size,
     ) -> None:
-        self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
+        self._headers = {"Accept-Encoding": ENCODINGS, **headers}
         self._deadline = Deadline()
         self._pool = httpcore2.ConnectionPool(
             max_connections=connections,

@@ -7,6 +7,7 @@ import httpcore2
 import httpx2
 
 from kebab.http_client.deadline import Deadline, DeadlineBackend
+from kebab.http_client.decompress import ENCODINGS, Inflater, make_inflater
 from kebab.http_client.errors import ResponseTooLarge
 
 #: Size limit of a response body; each token of a stream takes some 200 bytes of JSON.
@@ -51,6 +52,7 @@ class CallTransport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send the request. Raises RequestFailed and the errors of the HTTP client."""
+        request.headers["Accept-Encoding"] = ENCODINGS
         response = self._pool.handle_request(
             httpcore2.Request(
                 method=request.method,
@@ -60,8 +62,11 @@ class CallTransport(httpx2.BaseTransport):
                 extensions={"timeout": {"connect": _CONNECT_LIMIT_S}},
             )
         )
-        self.body = CallBody(response)
-        return httpx2.Response(status_code=response.status, headers=response.headers, stream=self.body)
+        headers = httpx2.Headers(response.headers)
+        # The client would unpack a piece as a whole, to a thousand times its size.
+        inflater = make_inflater(headers.pop("content-encoding", ""), MAX_ANSWER_BYTES)
+        self.body = CallBody(response, inflater)
+        return httpx2.Response(status_code=response.status, headers=headers, stream=self.body)
 
     def close(self) -> None:
         """Close the connection."""
@@ -69,10 +74,11 @@ class CallTransport(httpx2.BaseTransport):
 
 
 class CallBody(httpx2.SyncByteStream):
-    """The body of a response, with the knowledge whether its stream was complete."""
+    """The unpacked body of a response, with the knowledge whether its stream was complete."""
 
-    def __init__(self, response: httpcore2.Response) -> None:
+    def __init__(self, response: httpcore2.Response, inflater: Inflater | None) -> None:
         self._response = response
+        self._inflater = inflater
         self._tail = b""
 
     @property
@@ -81,9 +87,11 @@ class CallBody(httpx2.SyncByteStream):
         return _DONE in self._tail
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the bytes as they come. Raises AnswerTooLarge and the errors of the HTTP client."""
+        """Yield the bytes as they come. Raises RequestFailed and the errors of the HTTP client."""
         size = line_size = 0
         for piece in self._response.iter_stream():
+            if self._inflater is not None:
+                piece = self._inflater.feed(piece)
             size += len(piece)
             line_size = len(piece) - piece.rfind(b"\n") - 1 + (0 if b"\n" in piece else line_size)
             for received, limit in ((size, MAX_ANSWER_BYTES), (line_size, MAX_PARSED_BYTES)):
