@@ -1,7 +1,6 @@
 """Workbooks: one page per sheet, with its name as a heading and its rows as lines of tables."""
 
 import datetime
-import io
 import re
 import warnings
 import zipfile
@@ -37,8 +36,7 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
     archive = open_office(content, "xlsx")
     check_for_library(archive, as_tree=False)
     writer = OutlineWriter()
-    repeated: list[str] = []
-    names = _write_sheets(content, archive, writer, repeated)
+    names, repeated = _write_sheets(content, archive, writer)
     properties = core_properties(archive)
     return Outline(
         lines=writer.lines,
@@ -47,42 +45,41 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
         walls=writer.walls,
         title=workbook_title(properties.title, names, file),
         metadata=properties.metadata,
-        warnings=tuple(repeated[:MAX_WARNINGS]),
+        warnings=tuple(f"sheet {number} repeats an earlier one" for number in repeated[:MAX_WARNINGS]),
     )
 
 
 def _write_sheets(
-    content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter, repeated: list[str]
-) -> list[str]:
-    """Write a page for each sheet, and return their names; add a message for each that is `repeated`."""
+    content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter
+) -> tuple[list[str], list[int]]:
+    """Write a page for each sheet; return their names, and the positions of those that repeat others."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about content that would be lost on saving
-        workbook, formulas = _open(content, data_only=True), None
+        reader, formulas = _read(content, data_only=True), None
+        workbook = reader.wb
         extras = SheetExtras(archive)
-        read: set[str] = set()
         for number, sheet in enumerate(workbook._sheets, start=1):
-            if (part := getattr(sheet, "_worksheet_path", "")) in read:
-                repeated.append(f"sheet {number} repeats an earlier one")
-                continue
             writer.begin_page(number)
             writer.write_heading(sheet.title, 1)
             if not hasattr(sheet, "reset_dimensions"):
                 continue  # a chart sheet
-            read.add(part)
+            part = sheet._worksheet_path
             if _has_formulas(archive, part):
-                formulas = formulas or _open(content, data_only=False)
+                formulas = formulas or _read(content, data_only=False).wb
             _write_tables(_rows(sheet, formulas and formulas._sheets[number - 1]), writer)
             writer.write_block("list", extras.lines(part))
         names: list[str] = workbook.sheetnames
         for opened in filter(None, (workbook, formulas)):
             opened.close()
-    return names
+    return names, reader.repeated
 
 
-def _open(content: bytes, *, data_only: bool) -> Any:
-    from openpyxl import load_workbook
+def _read(content: bytes, *, data_only: bool) -> Any:
+    from ingest.parsers.office.workbook_reader import WorkbookReader
 
-    return load_workbook(io.BytesIO(content), read_only=True, data_only=data_only, keep_links=False)
+    reader = WorkbookReader(content, data_only=data_only)
+    reader.read()
+    return reader
 
 
 def _has_formulas(archive: zipfile.ZipFile, part: str) -> bool:

@@ -35,13 +35,7 @@ _FIXED_CHARS = 1_000_000
 #: processor time below which no growth is told
 _SHORT_S = 0.25
 
-#: openpyxl looks for the size of a sheet each time it is listed; the limit of processor time ends it
-_SQUARED = {("xlsx", "one sheet listed often"): [pytest.mark.xfail(reason="read once for each listing")]}
-CASES = [
-    pytest.param(parser, shape, marks=_SQUARED.get((parser, shape), []))
-    for parser in PARSERS
-    for shape in SHAPES.get(parser, ("", {}))[1]
-]
+CASES = [(parser, shape) for parser in PARSERS for shape in SHAPES.get(parser, ("", {}))[1]]
 
 
 @pytest.fixture(autouse=True)
