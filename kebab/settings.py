@@ -151,8 +151,8 @@ KEBAB_MIRROR_IDLE_DAYS = whole_number("KEBAB_MIRROR_IDLE_DAYS", 30)
 KEBAB_MIRROR_LIMIT_BYTES = whole_number("KEBAB_MIRROR_LIMIT_BYTES", 0)
 KEBAB_LEG_LIMIT_MS = whole_number("KEBAB_LEG_LIMIT_MS", 250)
 # All legs and stages of a request's searches; it cuts the limits of each leg.
-KEBAB_SEARCH_LIMIT_MS = whole_number("KEBAB_SEARCH_LIMIT_MS", 2_500)
-KEBAB_SEARCH_STATEMENT_LIMIT_MS = whole_number("KEBAB_SEARCH_STATEMENT_LIMIT_MS", 2_000)
+KEBAB_SEARCH_LIMIT_MS = positive_number("KEBAB_SEARCH_LIMIT_MS", 2_500)
+KEBAB_SEARCH_STATEMENT_LIMIT_MS = positive_number("KEBAB_SEARCH_STATEMENT_LIMIT_MS", 2_000)
 # Prepare search statements once on each connection; turn it off behind a pooler in transaction mode, like
 # PgBouncer's.
 KEBAB_PLAN_ONCE = flag("KEBAB_PLAN_ONCE", True)
@@ -175,7 +175,7 @@ KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in items("KEBAB_PRIVATE_HO
 SSL_CERT_FILE = text("SSL_CERT_FILE")
 SSL_CERT_DIR = text("SSL_CERT_DIR")
 KEBAB_WAIT_LIMIT_S = 30
-KEBAB_BULK_LIMIT_S = whole_number("KEBAB_BULK_LIMIT_S", 2)
+KEBAB_BULK_LIMIT_S = positive_number("KEBAB_BULK_LIMIT_S", 2)
 # How often a process writes its query log; 0: no query log.
 KEBAB_QUERY_LOG_EVERY_S = whole_number("KEBAB_QUERY_LOG_EVERY_S", 5)
 # Memory of ranked lists stored in Redis for next pages, for 15 minutes: some 7,000 lists of 190 hits.

@@ -19,7 +19,7 @@ _PIECE_BYTES: Final = 4_096
 
 
 class EmailBackend(smtp.EmailBackend):
-    """Django's backend over bounded connections."""
+    """Django's backend over bounded connections; several mails at once share the limits of one."""
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:

@@ -37,6 +37,7 @@ from kebab.runtime.shutdown import run_callbacks
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 _STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
 _WAIT_IN_QUERY = query_field_pattern("wait_for")
+_DOCUMENTS = re.compile(r"\A/api/v1/workspaces/[^/]+/documents(?:/|\Z)")
 _SOURCE_TEST = re.compile(
     r"\A/(?:api/v1/workspaces/[^/]+/sources/[^/]+/test|w/[^/]+/sources/(?:new|[^/]+/test))\Z"
 )
@@ -177,7 +178,7 @@ def _waits(scope: HTTPScope) -> bool:
     """Return whether a view may wait for a document or an identity provider."""
     if _PROVIDER.match(scope["path"]):
         return True
-    return _WAIT_IN_QUERY.search(scope["query_string"]) is not None
+    return bool(_DOCUMENTS.match(scope["path"]) and _WAIT_IN_QUERY.search(scope["query_string"]))
 
 
 class _LazyMcp:

@@ -14,12 +14,14 @@ class ChildDied(SandboxError):
     """The sandboxed process did not answer; `reason` is a message for people and logs.
 
     `detail` is the message of the error that the request failed with, if any; it may quote the content.
+    `was_killed_from_outside` tells that a signal ended it which neither a request nor its parent sends.
     """
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "", *, was_killed_from_outside: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
+        self.was_killed_from_outside = was_killed_from_outside
 
 
 class SandboxUnavailable(SandboxError):

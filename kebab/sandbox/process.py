@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import IO, cast
 
@@ -110,11 +110,6 @@ class SandboxProcess:
         """Return False once the child has ended for any reason."""
         return self._process.poll() is None
 
-    @property
-    def was_killed_from_outside(self) -> bool:
-        """Return True when a signal ended the child that neither a request nor this parent sends."""
-        return not self._was_stopped and self._process.poll() in OUTSIDE_SIGNALS
-
     def exchange(self, request: Request, deadline: Deadline) -> Generator[Header, None, None]:
         """Send one request and yield the frames of the answer; the caller stops at the last one.
 
@@ -139,9 +134,14 @@ class SandboxProcess:
                 request.log_stderr(self._take_stderr())
 
     def stop(self) -> None:
-        """Kill the child; any thread may call it, `exchange` then raises in its own thread."""
+        """Kill the child and what it has started; any thread may call it.
+
+        `exchange` then raises in its own thread.
+        """
         self._was_stopped = True
-        self._process.kill()
+        if self._process.returncode is None:  # else its id may be another's
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Kill the child and close its pipes; only the thread that uses the child may call it."""
@@ -235,7 +235,7 @@ class SandboxProcess:
             except subprocess.TimeoutExpired:
                 on_wait()
             else:
-                return _exit_reason(code)
+                return _exit_reason(code, was_stopped=self._was_stopped)
         return self._overdue(deadline)
 
     def _overdue(self, deadline: Deadline) -> ChildDied:
@@ -243,9 +243,10 @@ class SandboxProcess:
         return ChildDied(f"it took over {round(deadline.seconds, 2):g} s")
 
 
-def _exit_reason(code: int) -> ChildDied:
+def _exit_reason(code: int, *, was_stopped: bool) -> ChildDied:
     if code >= 0:
         return ChildDied(f"it ended with status {code}")
     if code == -signal.SIGXCPU:
         return ChildDied("it used up its processor time (SIGXCPU)")
-    return ChildDied(f"it crashed ({signal.Signals(-code).name})")
+    is_of_others = code in OUTSIDE_SIGNALS and not was_stopped
+    return ChildDied(f"it crashed ({signal.Signals(-code).name})", was_killed_from_outside=is_of_others)

@@ -48,7 +48,7 @@ class Program:
 
     def environment(self) -> dict[str, str]:
         """Return an environment without secrets, in case the process is exploited."""
-        trusted = {name: os.environ[name] for name in _AUTHORITIES if name in os.environ}
+        trusted = {name: path for name in _AUTHORITIES if (path := os.environ.get(name))}
         packages = (kebab, *(self.libraries or ()))
         roots = [str(Path(str(package.__file__)).resolve().parent.parent) for package in packages]
         return {

@@ -43,10 +43,9 @@ class SandboxWorker:
         """
         try:
             return self._exchange(request, read)
-        except ChildDied:
-            is_retryable = self._process is not None and self._process.was_killed_from_outside
+        except ChildDied as death:
             self.close()
-            if is_retryable:
+            if death.was_killed_from_outside:
                 return self._exchange(request, read)
             raise
 

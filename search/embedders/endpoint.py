@@ -18,6 +18,7 @@ from search.embedders.response_parser import BadAnswer, WrongDimension, parse_ve
 from search.embedders.spec import USUAL_MAX_TOKENS, EmbedderSpec
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.endpoints.configured_endpoint import ConfiguredEndpoint, describe_problems
+from search.retrieval.deadline import is_over, seconds_left
 from search.retrieval.errors import EmbedderUnavailable
 
 logger = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class EndpointEmbedder:
 
     def embed_query(self, text: str) -> np.ndarray:
         """Return the vector of `text`, (dim,) float32 of length 1, in time. Raises: EmbedderUnavailable."""
-        limit_s = self._spec.query_limit_s
+        limit_s = min(self._spec.query_limit_s, seconds_left())
         with self._breaker.attempt():
             # A separate thread, which is not joined: the resolver has no timeout.
             executor = ContextExecutor(1, thread_name_prefix="embed-query")
@@ -119,7 +120,11 @@ class EndpointEmbedder:
             try:
                 vector: np.ndarray = executor.submit(self._ask_once, inputs, limit_s).result(limit_s)[0]
                 return vector
-            except TimeoutError as error:
+            except (TimeoutError, EmbedderUnavailable) as error:
+                if limit_s < self._spec.query_limit_s and is_over():
+                    raise EmbedderUnavailable("The time of the search was up.", is_fault=False) from error
+                if isinstance(error, EmbedderUnavailable):
+                    raise
                 raise EmbedderUnavailable(f"The embedder did not answer within {limit_s:g} s.") from error
             finally:
                 executor.shutdown(wait=False, cancel_futures=True)

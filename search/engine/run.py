@@ -45,7 +45,10 @@ from search.vectors.spaces import LiveSpace
 # Chunks from which the legs run concurrently: with 42,000 they share the interpreter for most of their time,
 # so that a search takes as long as with one after the other, and a tenth more processor time.
 _CONCURRENT_FROM = 200_000
-_CUT = f"The query was cut after {MAX_QUERY_CHARS:,} characters; ask a shorter one."
+_CUT = (
+    f"The query was cut to {MAX_QUERY_CHARS:,} characters, of which an accented letter or a Korean syllable"
+    " has several; ask a shorter one."
+)
 _NO_SNIPPETS = "The time was up before all snippets were made; some are the beginnings of their passages."
 # A longer query is none of a few words.
 _SHORT_CHARS = 60

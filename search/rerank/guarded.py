@@ -6,7 +6,8 @@ from concurrent.futures import Executor
 from kebab.observability import tracing
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.rerank.scorer import Scorer, time_limit_error
-from search.retrieval.deadline import seconds_left
+from search.retrieval.deadline import is_over, seconds_left
+from search.retrieval.errors import RerankerUnavailable
 from search.retrieval.fusion.rerank import check_scores
 
 #: Maximum characters of a query and of a passage; a cross-encoder reads some 2,000 of both together.
@@ -53,6 +54,10 @@ class GuardedReranker:
         future = self._executor.submit(self._scorer.score, query, passages, limit_s=limit_s)
         try:
             return future.result(limit_s)
-        except TimeoutError as error:
+        except (TimeoutError, RerankerUnavailable) as error:
             future.cancel()
+            if limit_s < self._limit_s and is_over():
+                raise RerankerUnavailable("the time of the search was up", is_fault=False) from error
+            if isinstance(error, RerankerUnavailable):
+                raise
             raise time_limit_error(limit_s) from error

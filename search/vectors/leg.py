@@ -126,7 +126,10 @@ class VectorLeg:
                 point = QueryPoint(self.space, vector)
                 found = self._find_nearest(point, limit)
             except EmbedderUnavailable:
-                DEGRADED.add(self.name, "off" if self.disabled_reason else "unavailable")
+                is_late = not self.disabled_reason and is_over()
+                DEGRADED.add(
+                    self.name, "out_of_time" if is_late else "off" if self.disabled_reason else "unavailable"
+                )
                 return _OFF
             except OperationalError as error:
                 if "statement timeout" not in str(error):

@@ -23,6 +23,7 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.metrics import VECTOR_LEGS
 from search.models import ChunkVector, SourceVersion
+from search.retrieval.deadline import seconds_left
 from search.retrieval.fusion.legs import ID, CheckVisible, unpack_ids
 from search.vectors.quantised_index import code_cache
 from search.vectors.quantised_rows import read_some_rows
@@ -285,8 +286,9 @@ def _vector_queryset(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
 
 
 def _timeout_option() -> dict[str, str]:
-    """Return the time limit of search statements as an option of PostgreSQL."""
-    return {"statement_timeout": f"{settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS}ms"}
+    """Return the time limit of a search statement as an option of PostgreSQL, in which 0 is none."""
+    limit_ms = min(settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS, 1_000 * seconds_left())
+    return {"statement_timeout": f"{max(1, int(limit_ms))}ms"}
 
 
 def _to_nearest(rows: Sequence[tuple[Any, ...]], query: _NearestQuery) -> Nearest:

@@ -5,7 +5,6 @@ set up Django: readers import no models.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
 from typing import Any
@@ -19,6 +18,9 @@ from ingest.connectors.records.wire import encode_error, encode_record
 from ingest.errors import AddressNotAllowed
 from kebab.sandbox.child import serve
 from kebab.sandbox.frames import BODY, Header
+
+# Of a path, which a server may make as long as it likes.
+_SHOWN_CHARS = 300
 
 
 class ReaderProcess:
@@ -43,7 +45,6 @@ class ReaderProcess:
     def _open(self, content: bytes) -> tuple[ReaderSettings, RecordReader]:
         if self._reader is None:
             opening = json.loads(content)
-            os.environ.update(opening["environment"])
             self._settings = _parse_settings(opening["settings"])
             self._reader = resolve_name(opening["reader"])(self._settings)
         return self._settings, self._reader
@@ -70,7 +71,7 @@ def _probe(reader: RecordReader, settings: ReaderSettings, header: Header) -> It
     settings.budget.start(settings.limits.probe_bytes)
     for record in reader.records(""):
         if isinstance(record, DocumentRecord):
-            yield {"path": record.path}
+            yield {"path": record.path[:_SHOWN_CHARS]}
             return
 
 

@@ -52,7 +52,6 @@ class Opening:
 
     def encode(self) -> bytes:
         """Return what the process needs to open it, which is sent through a pipe alone."""
-        authorities = {name: getattr(django_settings, name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")}
         limits = asdict(LIMITS) | {"request_s": django_settings.KEBAB_CRAWL_LIMIT_S}
         settings = {
             "config": dict(self.config),
@@ -61,8 +60,7 @@ class Opening:
             "user_agent": user_agent(),
             "limits": limits,
         }
-        environment = {name: value for name, value in authorities.items() if value}
-        return json.dumps({"reader": self.reader, "settings": settings, "environment": environment}).encode()
+        return json.dumps({"reader": self.reader, "settings": settings}).encode()
 
 
 class LimitedReader:
@@ -101,12 +99,22 @@ class LimitedReader:
         """Return the bytes of a document. Raises FileNotFoundError, OSError for it alone, SourceAway."""
         act = {"act": "fetch", "path": path, "locator": locator, "limit_bytes": limit_bytes}
         try:
-            [content] = [bytes(frame.get(BODY, b"")) for frame in self._act(act)]
+            content = self._fetch(act)
         except _DEATHS as death:
             self._died_in_a_row += 1
             is_away = self._died_in_a_row >= LIMITS.broken_in_a_row
             raise (SourceAway if is_away else OSError)(self._describe(death)) from death
         self._died_in_a_row = 0
+        return content
+
+    def _fetch(self, act: Header) -> bytes:
+        """Fetch a document, again if the process was killed from outside."""
+        try:
+            [content] = [bytes(frame.get(BODY, b"")) for frame in self._act(act)]
+        except ChildDied as death:
+            if not death.was_killed_from_outside:
+                raise
+            [content] = [bytes(frame.get(BODY, b"")) for frame in self._act(act)]
         return content
 
     def close(self) -> None:

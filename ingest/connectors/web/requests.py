@@ -123,7 +123,7 @@ class SiteRequests:
 
     def _check_reply(self, reply: Header) -> Header:
         """Count the bytes that the site has sent, and return the reply. Raises RequestFailed."""
-        self._received_bytes += int(reply.get("received_bytes", 0))
+        self._received_bytes += max(0, int(reply.get("received_bytes", 0)))
         if "failed" in reply:
             raise (ResponseTooLarge if reply["is_too_large"] else RequestFailed)(str(reply["failed"]))
         return reply

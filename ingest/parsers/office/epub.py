@@ -175,7 +175,7 @@ class _BookReader:
             name, media = self._package.parts.get(id_, ("", ""))
             if id_ == self._package.contents or (media and "html" not in media):
                 continue
-            if name in self._read:
+            if name and name in self._read:
                 n_repeated += 1
                 continue
             self._read.add(name)
@@ -190,7 +190,7 @@ class _BookReader:
                 raise ParseRefused("too_large", f"the book has more than {limit} MB of text")
             self._write(content, titles.get(name), number)
         if n_repeated:
-            self.warnings.append(f"{n_repeated} chapters repeat earlier ones and are left out")
+            self.warnings.append(f"chapters left out because they repeat earlier ones: {n_repeated}")
 
     def _write(self, content: bytes, title: str | None, number: int) -> None:
         reader = PageReader()

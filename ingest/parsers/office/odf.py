@@ -97,7 +97,7 @@ class _Package:
             self.roots = [self._read_flat(content)]
 
     def load_object(self, address: str) -> Any | None:
-        """Return the root of an embedded chart or equation, None for later calls.
+        """Return the root of an embedded chart or equation, None if it was loaded before.
 
         None also if it can't be read or is large.
         """

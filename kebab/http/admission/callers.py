@@ -42,7 +42,7 @@ def record_workspace(request: Any, workspace_id: object) -> None:
 
 def _record_of(request: Any) -> Any:
     """Return what the door reads: the scope of an ASGI request, the environment of a WSGI one."""
-    http = getattr(request, "_request", request)  # REST framework's looks for `scope` for long
+    http = getattr(request, "_request", request)  # REST framework searches long for a missing `scope`
     scope = getattr(http, "scope", None)
     return http.META if scope is None else scope
 

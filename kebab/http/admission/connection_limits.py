@@ -1,7 +1,7 @@
 """Limits of client connections of a web process.
 
-Limits of bodies are in `request_bodies.py`, of concurrent requests in `fair_queue.py`, of requests per minute
-in `kebab.http.rate_limits`.
+Limits of bodies are in `request_bodies.py` and `body_budget.py`, of concurrent requests in `fair_queue.py`,
+of requests per minute in `kebab.http.rate_limits`.
 """
 
 from typing import Final
@@ -17,8 +17,8 @@ SEND_TIMEOUT_S: Final = 30
 CONNECTIONS: Final = 8_192
 #: Most connections of one process from one address, or one /64 of IPv6; a trusted proxy has no limit.
 CONNECTIONS_OF_ADDRESS: Final = 1_024
-#: Time during which all slots of a kind are in use and none is released: after the first the process is not
-#: ready, after the second it exits to be restarted.
+#: Time during which all slots that a caller or all may have are in use and none is released: after the first
+#: the process is not ready, after the second it exits to be restarted.
 STALLED_S, ENDED_S = 60, 120
 #: Time for which refusals of a busy process are held back, their `Retry-After`: those who send again at once
 #: would keep it busy with refusals.

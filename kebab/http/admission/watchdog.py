@@ -1,6 +1,6 @@
 """A watchdog thread of a web process, for its fair queues and its clients' connections.
 
-A request that hangs holds its slot. When all slots of a workspace or of the process are held that way, the
+A request that hangs holds its slot. When all slots of a caller or of the process are held that way, the
 process is not ready; if that lasts, it exits and its parent starts another.
 """
 

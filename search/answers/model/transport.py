@@ -1,5 +1,6 @@
 """HTTP transport of the SDK: permitted addresses only, and one time limit for a whole call."""
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 
@@ -17,6 +18,7 @@ MAX_PARSED_BYTES = 1_000_000
 _CONNECT_LIMIT_S = 5.0
 # The last event of a stream of chat completions, which the SDK doesn't expose.
 _DONE = b"[DONE]"
+_EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
 
 
 class CallDeadline(Deadline):
@@ -88,13 +90,15 @@ class CallBody(httpx2.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the bytes as they come. Raises RequestFailed and the errors of the HTTP client."""
-        size = line_size = 0
+        size = event_size = 0
         for piece in self._response.iter_stream():
             if self._inflater is not None:
                 piece = self._inflater.feed(piece)
             size += len(piece)
-            line_size = len(piece) - piece.rfind(b"\n") - 1 + (0 if b"\n" in piece else line_size)
-            for received, limit in ((size, MAX_ANSWER_BYTES), (line_size, MAX_PARSED_BYTES)):
+            first, *more = map(len, _EVENT_END.split(self._tail[-3:] + piece))
+            event_sizes = event_size + first, *more
+            event_size = event_sizes[-1]
+            for received, limit in ((size, MAX_ANSWER_BYTES), (max(event_sizes), MAX_PARSED_BYTES)):
                 if received > limit:
                     raise ResponseTooLarge(f"answered more than {limit:,} bytes")
             self._tail = (self._tail + piece)[-64:]

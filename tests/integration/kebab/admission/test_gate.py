@@ -205,6 +205,12 @@ def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
     assert (selected is application.waiting_gate) is is_waiting
 
 
+def test_page_with_a_parameter_to_wait_has_no_other_threads():
+    scope = {"type": "http", "method": "GET", "path": "/w/a/search", "headers": []}
+    application = create_application()
+    assert application.select({**scope, "query_string": b"wait_for=1"}) is application.view_gate
+
+
 @pytest.mark.parametrize(
     ("method", "path", "gate"),
     [

@@ -14,6 +14,7 @@ from search.embedders.endpoint import EndpointEmbedder
 from search.embedders.registry import create_embedder
 from search.embedders.response_parser import BadAnswer, parse_vectors
 from search.endpoints.settings import embed_endpoint
+from search.retrieval.deadline import limit_time
 from search.retrieval.errors import EmbedderUnavailable
 from tests.integration.search.embedders.endpoints import (
     DIM,
@@ -249,6 +250,15 @@ def test_any_text_can_be_sent_and_a_long_one_is_cut(embedder_at):
             assert embedder_at(stub).embed_passages([text]).shape == (1, DIM)
         embedder_at(stub, "max_tokens=16").embed_passages(["a" * 100_000])
     assert len(stub.requests[-1]["input"][0]) == 16 * 16
+
+
+def test_searches_whose_time_is_up_leave_the_embedder_to_the_others(embedder_at):
+    with serving(in_turn(*[answer_well] * 2, *[hang] * 4, answer_well)) as stub:
+        embedder = embedder_at(stub)
+        for _ in range(4):
+            with limit_time(0.0), pytest.raises(EmbedderUnavailable, match="time of the search"):
+                embedder.embed_query("tides")
+        assert embedder._breaker._failures == 0
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip_body])

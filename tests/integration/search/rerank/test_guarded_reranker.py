@@ -7,6 +7,7 @@ import pytest
 
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.rerank.guarded import GuardedReranker
+from search.retrieval.deadline import limit_time
 from search.retrieval.errors import RerankerUnavailable
 
 
@@ -109,3 +110,13 @@ def test_long_texts_are_cut(guard):
     scorer = StaticScorer([0.5])
     guard(scorer).rerank("q" * 5_000, ["p" * 5_000])
     assert scorer.asked == [("q" * 1_000, ["p" * 2_000], 60.0)]
+
+
+def test_searches_whose_time_is_up_leave_the_reranker_to_the_others(guard):
+    scorer = StaticScorer(RerankerUnavailable("the reranker took too long"))
+    reranker = guard(scorer)
+    for _ in range(4):
+        with limit_time(0.0), pytest.raises(RerankerUnavailable, match="time of the search"):
+            reranker.rerank("q", ["a"])
+    scorer.scores = [0.5]
+    assert reranker.rerank("q", ["a"]) == [0.5]

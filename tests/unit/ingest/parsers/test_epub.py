@@ -124,6 +124,9 @@ def test_damaged_and_hostile_books_are_refused(subtests):
     again = PACKAGE.replace('<itemref idref="one"/>', '<itemref idref="one"/>' * 2_000)
     repeated = parse(epub(**{"OPS/book.opf": again}), "a.epub")
     assert repeated.outline.lines == parse(whole, "a.epub").outline.lines
-    assert "1999 chapters repeat earlier ones and are left out" in repeated.warnings
+    assert "chapters left out because they repeat earlier ones: 1999" in repeated.warnings
+    unknown = PACKAGE.replace('<itemref idref="one"/>', '<itemref idref="x"/><itemref idref="y"/>')
+    lost = parse(epub(**{"OPS/book.opf": unknown}), "a.epub").warnings
+    assert {"chapter 2 (x) is missing or damaged", "chapter 3 (y) is missing or damaged"} <= {*lost}
     deep = epub(**{"OPS/text/one.xhtml": "<div>" * 5_000 + "deep", "OPS/nav.xhtml": "<a href=" * 5_000})
     assert "deep" in parse(deep, "a.epub").outline.lines

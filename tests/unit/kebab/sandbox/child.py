@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +64,11 @@ def hang(header: Header) -> Header:
     """Never return."""
     time.sleep(3_600)
     return {}
+
+
+def start_process(header: Header) -> Header:
+    """Start a process that never ends, and return its id."""
+    return {"pid": subprocess.Popen(["/bin/sleep", "3600"]).pid}
 
 
 def hang_without_pipe(header: Header) -> Header:

@@ -64,6 +64,13 @@ def test_process_that_does_not_start_is_not_the_fault_of_the_request(worker, mon
         ask(missing, "describe")
 
 
+def test_processes_that_the_child_has_started_end_with_it():
+    with closing(SandboxWorker(program())) as one:
+        pid = ask(one, "start_process")["pid"]
+        assert is_running(pid)
+    wait_until(lambda: not is_running(pid))
+
+
 def test_aborted_worker_refuses_requests(worker):
     ask(worker, "describe")
     pid = worker.child_pid
