@@ -57,6 +57,12 @@ class Application:
         self._active_peers: set[Peer] = set()
         self._guard = ConnectionGuard(self._active_peers)
         self._load = WebLoad(settings.KEBAB_METRICS_DIR / "web-load")
+        # Most searches that may wait for a change are answered at once, but while mirrors are built they may
+        # hold their threads for half a minute.
+        half, quarter = max(1, threads // 2), max(1, threads // 4)
+        self._waiting_searches = FairQueue(Capacity(slots=half, waiting=4 * threads, wait_s=30.0))
+        # A bulk computes for up to two seconds: four at once would take the interpreter from all others.
+        self._bulks = FairQueue(Capacity(slots=quarter, waiting=threads, wait_s=10.0))
         self.view_queue, self.view_gate = self._create_view_gate(threads, computes=True)
         # Requests that wait until a document is searchable, or for a foreign server, hold a thread for up to
         # half a minute, hence this gate.
@@ -125,16 +131,9 @@ class Application:
     ) -> tuple[FairQueue, ViewGate]:
         """Return a gate to the views, which run in as many threads as its queue has slots, and the queue."""
         queue = self._queue(slots=slots, waiting=4 * slots, wait_s=wait_s, computes=computes)
-        # Most are answered at once, but while mirrors are built they may hold their threads for half a
-        # minute. They don't use the threads of waiting uploads, where clients that read their writes would be
-        # refused.
-        half, quarter = max(1, slots // 2), max(1, slots // 4)
-        waiting = FairQueue(Capacity(slots=half, waiting=4 * slots, wait_s=30.0, refusal_s=REFUSAL_S))
-        # A bulk computes for up to two seconds: four at once would take the interpreter from all others.
-        bulks = FairQueue(Capacity(slots=quarter, waiting=slots, wait_s=10.0, refusal_s=REFUSAL_S))
         threads = WsgiThreads(self._views, threads=slots)  # type: ignore[arg-type]  # Django never calls `write`
-        gate = ViewGate(threads, queue, self._shares, searches_that_wait=waiting, bulks=bulks)
-        return queue, gate
+        shared = {"searches_that_wait": self._waiting_searches, "bulks": self._bulks}
+        return queue, ViewGate(threads, queue, self._shares, **shared)
 
     async def _handle_lifespan(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         while True:

@@ -164,7 +164,11 @@ class _RequestHandlers:
         answering = answer_in_thread(admit, work, report, is_long=is_long, lane=lane)
         try:
             return await (answering if call is None else await_unless_cancelled(call, answering))
-        except (MCPError, Overloaded):
+        except MCPError:
+            raise
+        except Overloaded:
+            if lane is not None:
+                await lane.queue.hold_back()
             raise
         except Exception as error:
             raise _translate_error(error) from error

@@ -91,13 +91,6 @@ class FairQueue:
         if name not in self._queues and self._has_free_slot(name):
             self._lend(name)
             return
-        try:
-            await self._wait(name, disconnect)
-        except Overloaded:
-            await self._hold_back()
-            raise
-
-    async def _wait(self, name: str, disconnect: "Callable[[], asyncio.Future[Any]] | None") -> None:
         reserved = self._capacity.reserved_places if name in self._queues else 0
         if self.n_waiting >= self._capacity.waiting - reserved:
             self._make_room(name)
@@ -110,8 +103,8 @@ class FairQueue:
             self._withdraw(turn, name)
             raise
 
-    async def _hold_back(self) -> None:
-        """Wait before a refusal, unless very many wait already."""
+    async def hold_back(self) -> None:
+        """Wait before a refusal is sent, unless very many wait already."""
         if not self._capacity.refusal_s or self._n_held_back >= _HELD_BACK:
             return
         self._n_held_back += 1

@@ -76,6 +76,8 @@ class Gate:
                 body.keep()
                 await self._app(scope, body.replay, self._watch_start(scope, turn, send))
         except (Overloaded, BodyRefused) as reason:
+            body.close()
+            await self._turns.hold_back()
             await refuse(scope, send, reason, began)
         except ClientGone:
             return
@@ -124,6 +126,7 @@ class ViewGate:
         try:
             answer = await (self._answer_short if is_short(scope) else self._answer_long)(scope, receive)
         except (Overloaded, BodyRefused) as reason:
+            await self._turns.hold_back()
             await refuse(scope, send, reason, began)
         except ClientGone:
             return

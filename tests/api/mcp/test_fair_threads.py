@@ -82,8 +82,14 @@ def access(shelf):
     return token_access(Caller(token=token), token)
 
 
-def test_call_without_room_is_refused_and_counted_once(shelf, counted_problems):
+def test_call_without_room_is_refused_late_and_counted_once(shelf, counted_problems, monkeypatch):
     turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
+    held_back = []
+
+    async def hold_back():
+        held_back.append(turns)
+
+    monkeypatch.setattr(turns, "hold_back", hold_back)
     full = mcp_server(
         lambda context: [access(shelf)], lane_of=lambda context, is_long: Lane(queue=turns, name="own")
     )
@@ -101,6 +107,7 @@ def test_call_without_room_is_refused_and_counted_once(shelf, counted_problems):
     assert refusal.is_error
     assert text_of(refusal).startswith("overloaded:")
     assert counted_problems == [("503", "overloaded")] * 2
+    assert held_back == [turns] * 2
     assert turns.n_lent == 1
 
 

@@ -152,14 +152,13 @@ async def test_beside_others_each_second_of_recent_use_takes_a_slot_away():
 
 async def test_refusals_are_held_back_but_not_more_than_a_limit(monkeypatch):
     monkeypatch.setattr(fair_queue, "_HELD_BACK", 2)
-    crowd = Crowd(Capacity(slots=1, waiting=0, wait_s=5.0, refusal_s=0.05))
-    await crowd.ask(*"aaaaa")
-    await crowd.settle()
-    assert len(crowd.refused) == 2
+    turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=5.0, refusal_s=0.05))
+    refusals = [asyncio.create_task(turns.hold_back()) for _ in range(4)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [each.done() for each in refusals] == [False, False, True, True]
     async with asyncio.timeout(5):
-        while len(crowd.refused) < 4:
-            await asyncio.sleep(0.01)
-    await crowd.leave()
+        await asyncio.gather(*refusals)
 
 
 def test_half_of_the_use_is_forgotten_in_ten_seconds():

@@ -181,6 +181,13 @@ def test_one_bulk_of_a_caller_runs_at_a_time():
     }
 
 
+def test_bulks_and_searches_that_wait_have_one_queue_for_all_views():
+    application = create_application()
+    gates = (application.view_gate, application.waiting_gate, application.test_gate)
+    assert len({(gate._bulks, gate._searches_that_wait) for gate in gates}) == 1
+    assert application.view_gate._bulks._capacity.slots_per_caller == 1
+
+
 def test_half_of_the_threads_of_the_views_may_wait_for_changes():
     gate = create_application().select(
         {"type": "http", "method": "GET", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"}

@@ -1,10 +1,11 @@
 import asyncio
 import errno
+from dataclasses import replace
 
 import pytest
 
 from kebab.http.admission import request_bodies
-from kebab.http.admission.body_budget import BodyBudget
+from kebab.http.admission.body_budget import BodyBudget, Spool
 from kebab.http.admission.fair_queue import FairQueue
 from kebab.http.admission.gate import Gate, Shares
 from kebab.http.admission.request_bodies import SHORT_BYTES, BufferedBody, SpooledBody, is_short
@@ -90,6 +91,33 @@ async def test_caller_alone_is_refused_for_the_load():
         callers.ask("/w/a/x", parts=(b"123456789",))
         await callers.settle()
         assert callers.statuses == {("/w/a/x", 503): 1}
+
+
+#: Refused for want of a slot, of room in the memory and of room in the spool.
+REFUSALS = [
+    (Gate, 0, {"parts": (b"1",)}),
+    (gate_of, 0, {"parts": (b"1",)}),
+    (Gate, 1, {"parts": (b"1" * 30, b"1" * 80)}),
+    (gate_of, 1, {"parts": (b"1" * 30, b"1" * 80)}),
+    (gate_of, 1, {"parts": (b"1" * 30, b"1" * 80), "headers": LONG}),
+]
+
+
+def test_refusal_is_held_back_without_taking_room(subtests):
+    async def run(make, slots, request, refusal_s):
+        turns = FairQueue(replace(ROOM, slots=slots, waiting=0, refusal_s=refusal_s))
+        spool = Spool(bytes=BodyBudget(100))
+        shares = Shares(short_bodies=BodyBudget(100), spool=spool)
+        async with callers_of(make(StubViews(), turns, shares)) as callers:
+            callers.ask("/w/a/x", **request)
+            await callers.settle()
+            assert (shares.short_bodies.n, spool.bytes.n, spool.bodies.n) == (0, 0, 0)
+            return dict(callers.statuses)
+
+    for make, slots, request in REFUSALS:
+        with subtests.test(make=make.__name__, request=request):
+            assert asyncio.run(run(make, slots, request, refusal_s=60.0)) == {}
+            assert asyncio.run(run(make, slots, request, refusal_s=0.0)) == {("/w/a/x", 503): 1}
 
 
 @pytest.fixture
