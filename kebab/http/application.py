@@ -62,7 +62,7 @@ class Application:
         half, quarter = max(1, threads // 2), max(1, threads // 4)
         self._waiting_searches = FairQueue(Capacity(slots=half, waiting=4 * threads, wait_s=30.0))
         # A bulk computes for up to two seconds: four at once would take the interpreter from all others.
-        self._bulks = FairQueue(Capacity(slots=quarter, waiting=threads, wait_s=10.0))
+        self._bulks = FairQueue(Capacity(slots=quarter, per_caller=1, waiting=threads, wait_s=10.0))
         self.view_queue, self.view_gate = self._create_view_gate(threads, computes=True)
         # Requests that wait until a document is searchable, or for a foreign server, hold a thread for up to
         # half a minute, hence this gate.

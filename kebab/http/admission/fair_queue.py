@@ -15,10 +15,12 @@ from kebab.http.admission.usage import Usage
 
 # Most refusals that are held back at a time.
 _HELD_BACK: Final = 1_000
+# How often limits that depend on recent use are looked at while somebody waits.
+_CHECK_S: Final = 0.25
 
 
 class Overloaded(Exception):
-    """There is no slot for the request; `is_caller_busy` when its caller alone fills the queue."""
+    """There is no slot for the request; `is_caller_busy` when its caller fills most of the queue."""
 
     def __init__(self, *, is_caller_busy: bool) -> None:
         self.is_caller_busy = is_caller_busy
@@ -39,6 +41,8 @@ class Capacity:
     waiting: int
     #: The longest wait of one request.
     wait_s: float
+    #: Most of one caller; 0: all but a quarter, which stays free for others.
+    per_caller: int = 0
     #: Whether requests compute, rather than wait: their threads share one interpreter with those of others.
     computes: bool = False
     #: For how long a refusal is held back: clients that send again at once would cost much.
@@ -46,8 +50,8 @@ class Capacity:
 
     @property
     def slots_per_caller(self) -> int:
-        """Return the most slots of one caller: a quarter stays free for others."""
-        return max(1, self.slots - max(1, self.slots // 4))
+        """Return the most slots of one caller."""
+        return self.per_caller or max(1, self.slots - max(1, self.slots // 4))
 
     @property
     def reserved_slots(self) -> int:
@@ -74,6 +78,7 @@ class FairQueue:
         self.n_lent = 0
         self.n_waiting = 0
         self._n_held_back = 0
+        self._check: asyncio.TimerHandle | None = None
         # When a caller took their last slot, if none was released since; under None: the process's last.
         self._exhausted_since: dict[str | None, float] = {}
 
@@ -97,6 +102,8 @@ class FairQueue:
         turn = asyncio.get_running_loop().create_future()
         self._queues.setdefault(name, deque()).append(turn)
         self.n_waiting += 1
+        if self._capacity.computes and self._check is None:
+            self._check = asyncio.get_running_loop().call_later(_CHECK_S, self._serve_regularly)
         try:
             await self._wait_for_turn(turn, name, [] if disconnect is None else [disconnect()])
         except BaseException:
@@ -185,6 +192,12 @@ class FairQueue:
     def _serve(self) -> None:
         while names := [name for name in self._queues if self._has_free_slot(name)]:
             self._serve_one(names[0] if len(names) == 1 else min(names, key=self._used_s))
+
+    def _serve_regularly(self) -> None:
+        """Serve those whose limit has grown since the last release of a slot, until nobody waits."""
+        self._serve()
+        loop = asyncio.get_running_loop()
+        self._check = loop.call_later(_CHECK_S, self._serve_regularly) if self._queues else None
 
     def _used_s(self, name: str) -> float:
         held = self._lent[name]

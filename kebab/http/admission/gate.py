@@ -32,7 +32,7 @@ from kebab.http.admission.wsgi_bridge import (
 )
 from kebab.http.asgi_types import HttpApplication
 
-# As many of the largest uploads may be on the disk before their views run.
+# Uploads of the largest size that the disk has room for before their views run.
 _SPOOLED: Final = 8
 # A search names the change that it waits for in its query string, or in a body sent to one of these paths.
 _CHANGE_IN_QUERY, _CHANGE_IN_BODY = query_field_pattern("min_seq"), json_field_pattern("min_seq")
@@ -59,7 +59,7 @@ class Gate:
     def __init__(
         self, app: HttpApplication, turns: FairQueue, shares: Shares, *, release_on_start: bool = False
     ) -> None:
-        """With `release_on_start` a slot is released when the response begins."""
+        """Take what a request needs; with `release_on_start` its slot is free when the response begins."""
         self._app = app
         self._turns = turns
         self._shares = shares
@@ -113,7 +113,7 @@ class ViewGate:
         searches_that_wait: FairQueue,
         bulks: FairQueue,
     ) -> None:
-        """Searches that may wait in their thread for a change, and bulks, take a slot of these queues too."""
+        """Take the queues; searches that may wait for a change, and bulks, need a slot of theirs, too."""
         self._views = views
         self._turns = turns
         self._searches_that_wait = searches_that_wait

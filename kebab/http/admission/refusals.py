@@ -7,6 +7,7 @@ from typing import Final
 
 from asgiref.typing import ASGISendCallable, HTTPScope, WebSocketScope
 
+from kebab.http.admission.connection_limits import REFUSAL_S
 from kebab.http.admission.fair_queue import Overloaded
 from kebab.http.admission.request_bodies import BodyRefused, NoSpace, TooLong, TooSlow
 from kebab.http.api.errors import Problem
@@ -14,12 +15,12 @@ from kebab.http.api.problems import CONTENT_TYPE, problem_document
 from kebab.observability.metrics.refusals import count_problem
 from kebab.observability.metrics.requests import count_response
 
-_SOON: Final = {"retry-after": "1"}
+_SOON: Final = {"retry-after": f"{REFUSAL_S:.0f}"}
 _OWN = Problem(
     status=429,
     code="workspace_busy",
-    detail="More is asked at once for this workspace or from this address than its share; "
-    "send less at once, and this again.",
+    detail="More is asked at once by you, for this workspace or from this address than its share; "
+    "wait for some of the answers, and send this again.",
     headers=_SOON,
 )
 _ALL = Problem(
@@ -37,7 +38,7 @@ _FULL = Problem(
     headers={"retry-after": "60"},
 )
 _UPGRADE = Problem(
-    status=400, code="no_upgrade", detail="Kebab answers HTTP alone; send the request without Upgrade."
+    status=400, code="no_upgrade", detail="Kebab speaks only HTTP; send the request without Upgrade."
 )
 _OF_BODIES: Mapping[type[BodyRefused], Problem] = {TooSlow: _SLOW, TooLong: _LONG, NoSpace: _FULL}
 _PAGE = (

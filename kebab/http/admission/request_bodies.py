@@ -98,6 +98,7 @@ class _Body:
 
     async def _receive_part(self) -> bool:
         event = await self._receive()
+        self.check()
         if event["type"] != "http.request":
             raise ClientGone
         part = event.get("body", b"")

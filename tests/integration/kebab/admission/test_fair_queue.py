@@ -1,6 +1,7 @@
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -204,3 +205,21 @@ async def test_slot_lent_in_the_moment_of_leaving_is_given_back():
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert (turns.n_lent, turns.n_waiting) == (0, 0)
+
+
+async def test_caller_who_was_held_back_for_others_is_served_when_they_have_left(monkeypatch):
+    monkeypatch.setattr(fair_queue, "_CHECK_S", 0.01)
+    now = [100.0]
+    usage = Usage(lambda: now[0])
+    usage.charge("a", 6.0)
+    crowd = Crowd(replace(ROOM, computes=True), usage)
+    await crowd.ask("b", "a", "a")
+    await crowd.finish("b")
+    assert crowd.served == ["b", "a"]
+    now[0] += 2.0
+    async with asyncio.timeout(5.0):
+        while crowd.turns.n_waiting:
+            await asyncio.sleep(0.01)
+    await crowd.settle()
+    assert crowd.served == ["b", "a", "a"]
+    await crowd.leave()
