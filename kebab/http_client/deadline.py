@@ -21,7 +21,7 @@ _PIECE_BYTES = 65_536
 _WAIT_PERIOD_S = 0.5
 
 
-def _do_nothing() -> None:
+def do_nothing() -> None:
     """Do nothing: the default `on_wait`."""
 
 
@@ -37,7 +37,7 @@ class Deadline:
         self._of_thread = threading.local()
 
     @contextmanager
-    def within(self, limit_s: float, on_wait: Callable[[], None] = _do_nothing) -> Iterator[None]:
+    def within(self, limit_s: float, on_wait: Callable[[], None] = do_nothing) -> Iterator[None]:
         """Set the calling thread's deadline for the block.
 
         `on_wait` is called about twice a second while a response is awaited; an exception from it ends the

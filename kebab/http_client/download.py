@@ -5,11 +5,12 @@ from contextlib import contextmanager
 
 import httpcore2
 
-from kebab.http_client.deadline import Deadline, DeadlineBackend, ignore_size
+from kebab.http_client.deadline import Deadline, DeadlineBackend, do_nothing, ignore_size
 from kebab.http_client.decompress import ENCODINGS, make_inflater
 from kebab.http_client.errors import ResponseTooLarge, map_errors
 
 _CONNECT_LIMIT_S = 10.0
+# Servers close idle connections after a minute or more; one that is used as it closes costs a request.
 _KEEPALIVE_S = 15.0
 
 
@@ -67,9 +68,11 @@ class Fetcher:
         headers: Mapping[str, str],
         private_hosts: Collection[str],
         connections: int = 2,
+        connect_limit_s: float = _CONNECT_LIMIT_S,
         on_bytes: Callable[[int], None] = ignore_size,
     ) -> None:
         self._headers = {"Accept-Encoding": ENCODINGS, **headers}
+        self._connect_limit_s = connect_limit_s
         self._deadline = Deadline()
         self._pool = httpcore2.ConnectionPool(
             max_connections=connections,
@@ -84,7 +87,7 @@ class Fetcher:
         *,
         limit_s: float,
         headers: Mapping[str, str],
-        on_wait: Callable[[], None],
+        on_wait: Callable[[], None] = do_nothing,
         method: str = "GET",
         content: bytes | None = None,
     ) -> Iterator[StreamedResponse]:
@@ -93,7 +96,7 @@ class Fetcher:
         `on_wait` is called about twice a second while bytes are awaited; an exception from it ends the
         request.
         """
-        limits = {"connect": min(_CONNECT_LIMIT_S, limit_s), "pool": limit_s}
+        limits = {"connect": min(self._connect_limit_s, limit_s), "pool": limit_s}
         all_headers = list({**self._headers, **headers}.items())
         with (
             map_errors(),

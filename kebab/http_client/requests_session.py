@@ -52,7 +52,6 @@ class _FetcherAdapter(BaseAdapter):
             str(request.url),
             limit_s=left_s,
             headers=_sendable(request.headers),
-            on_wait=lambda: None,
             method=str(request.method),
             content=content,  # type: ignore[arg-type]  # files are not sent
         ) as streamed:

@@ -62,9 +62,7 @@ class SiteChild:
             self._client = header["client"]
             self._fetcher = Fetcher(**self._client)
         self._answer = answer = self._response.enter_context(
-            self._fetcher.send(
-                header["url"], limit_s=header["limit_s"], headers=header["headers"], on_wait=lambda: None
-            )
+            self._fetcher.send(header["url"], limit_s=header["limit_s"], headers=header["headers"])
         )
         return {"status": answer.status, "headers": {name: answer.header(name) for name in _HEADERS}}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cache, partial
 from math import ceil
+from threading import Lock
 from time import time
 from typing import Final, TypeVar
 
@@ -50,6 +51,8 @@ class Limiter:
         storage = _CountingStorage("redis://", connection_pool=pool, key_prefix="kebab:limits")
         self._shared = SlidingWindowCounterRateLimiter(storage)
         self._own = SlidingWindowCounterRateLimiter(MemoryStorage())
+        # The storage may start its timer twice when two threads count at once, and raises then.
+        self._own_lock = Lock()
         self._pause = RedisCircuitBreaker(_PAUSE_S, meanwhile="each process counts alone")
 
     def hit(self, limit: RateLimitItem, *name: str) -> bool:
@@ -84,7 +87,8 @@ class Limiter:
         try:
             return self._pause.call(partial(operation, self._shared))
         except redis.RedisError:
-            return operation(self._own)
+            with self._own_lock:
+                return operation(self._own)
 
 
 def redis_for_limits(url: str, *, answer_limit_s: float) -> redis.Redis:

@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -80,6 +81,8 @@ def _run(stack: Stack, options: Options) -> int:
     found["conditions"] = {**describe_machine(), "embedder": options.embedder, "chunks": list(options.sizes)}
     if options.report is not None:
         _write(options.report, found)
+        if found["complaints"]:
+            shutil.copytree(stack.data_dir / "logs", options.report / "logs", dirs_exist_ok=True)
     for complaint in found["complaints"]:
         _say(f"VIOLATED  {complaint}")
     _say("FAILED" if found["complaints"] else "PASSED")
@@ -113,7 +116,9 @@ def _parse(arguments: Sequence[str]) -> Options:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--embedder", default="default", help="KEBAB_EMBEDDER of the stack")
     parser.add_argument("--text", type=Path, default=ROOT / "docs", help="folder to recombine text from")
-    parser.add_argument("--report", type=Path, help="folder for load.json and the plots")
+    parser.add_argument(
+        "--report", type=Path, help="folder for load.json, the plots, and the logs of a failure"
+    )
     values = vars(parser.parse_args(arguments))
     return Options(**{**values, "sizes": tuple(values["sizes"])})
 

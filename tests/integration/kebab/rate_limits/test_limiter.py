@@ -2,13 +2,15 @@ import itertools
 import socket
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from threading import Barrier, BrokenBarrierError
 from unittest.mock import patch
 
 import pytest
 import redis
 from django.conf import settings as configured
 from limits import parse
+from limits.storage import MemoryStorage
 
 import kebab.settings as shipped  # what the suite hasn't changed
 from kebab.http.rate_limits.limiter import Limiter, redis_for_limits
@@ -109,3 +111,32 @@ def test_threads_share_a_limiter(servers, name):
         for _ in range(5):
             threads.submit(hit)
     assert took.count(True) == 100
+
+
+class SlowStorage(MemoryStorage):
+    """Waits after it has made a timer for another thread that makes one, too, before it starts it."""
+
+    meeting = Barrier(2)
+
+    @property
+    def timer(self):
+        return self._timer
+
+    @timer.setter
+    def timer(self, timer):
+        was_made = hasattr(self, "_timer")
+        self._timer = timer
+        if was_made:
+            with suppress(BrokenBarrierError):
+                self.meeting.wait(0.2)
+
+
+def test_threads_share_a_limiter_without_redis(name, monkeypatch):
+    monkeypatch.setattr("kebab.http.rate_limits.limiter.MemoryStorage", SlowStorage)
+    limiter = new_limiter()
+    limiter._own.storage.timer.join()
+    with (
+        patch.object(redis.Redis, "execute_command", side_effect=redis.ConnectionError("away")),
+        ThreadPoolExecutor(2) as threads,
+    ):
+        assert all(threads.map(lambda other: limiter.hit(THREE, name, other), "ab"))

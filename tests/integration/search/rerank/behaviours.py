@@ -60,7 +60,7 @@ def drip_headers(exchange: Exchange) -> None:
 
 def drip_body(exchange: Exchange) -> None:
     """Send white space, which may begin JSON, byte by byte and without end."""
-    exchange.begin(10_000_000)
+    exchange.begin(900_000)
     exchange.drip(repeat(b" "))
 
 
