@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from kebab.runtime.lifeline import die_with_parent
 from kebab.sandbox.errors import SandboxUnavailable
-from kebab.sandbox.frames import GOING_ON, Header, encode_reply, read_frame
+from kebab.sandbox.frames import PROGRESS, Header, encode_reply, read_frame
 from kebab.sandbox.progress import report_progress_to
 
 OPEN_FILES = 64
@@ -38,7 +38,7 @@ def serve(handler: Handler) -> None:
     _send(replies, {"ready": os.getpid()})
     while (frame := read_frame(requests)) is not None:
         _limit_request_cpu(options["limits"]["request_cpu_seconds"])
-        with report_progress_to(partial(_send, replies, GOING_ON)):
+        with report_progress_to(partial(_send, replies, PROGRESS)):
             for reply in answer(handler, *frame):
                 _send(replies, reply)
         del frame

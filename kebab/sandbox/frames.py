@@ -18,7 +18,7 @@ Header = dict[str, Any]
 BODY: Final = "body"
 
 #: message that the child sends between the steps of a slow request
-GOING_ON: Final[Header] = {"going_on": True}
+PROGRESS: Final[Header] = {"progress": True}
 
 
 class FrameError(Exception):

@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from kebab.sandbox.deadline import Deadline
 from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.frames import GOING_ON, FrameError, Header, frame_start, take_frames
+from kebab.sandbox.frames import PROGRESS, FrameError, Header, frame_start, take_frames
 from kebab.sandbox.program import Program
 
 START_SECONDS = 30.0
@@ -184,7 +184,7 @@ class SandboxProcess:
                     self._read_stderr()
                 else:
                     for reply in self._read_stdout(received, deadline, on_wait):
-                        if reply == GOING_ON:
+                        if reply == PROGRESS:
                             deadline.extend()
                         else:
                             yield reply

@@ -34,7 +34,7 @@ from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from kebab.webhooks.failure_mail import mail_disabled
 from kebab.webhooks.models import Delivery, DeliveryState, Endpoint
 from kebab.webhooks.signature import signed_headers
-from kebab.webhooks.turns import Due, Turns
+from kebab.webhooks.turns import DueEndpoint, Turns
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def deliver_due(run_limit_s: float = _RUN_LIMIT_S, *, senders: int = _SENDERS) -
     """Send the events that are due, for a limited time; return the number delivered."""
     ends_at = time.monotonic() + run_limit_s
     with acting_everywhere():
-        due = [Due(*ids) for ids in _due_endpoints().values_list("workspace_id", "pk")]
+        due = [DueEndpoint(*ids) for ids in _due_endpoints().values_list("workspace_id", "pk")]
     random.shuffle(due)  # the time may be over before the last one's turn
     turns = Turns(due, senders=senders)
     helpers = min(senders, len(due)) - 1
@@ -150,7 +150,7 @@ def _due_endpoints() -> "QuerySet[Endpoint]":
     return _receiving_endpoints().filter(Exists(waiting.filter(due_at__lte=Now())))
 
 
-def _deliver_next(turn: Due, sender: _Sender) -> bool:
+def _deliver_next(turn: DueEndpoint, sender: _Sender) -> bool:
     """Send the endpoint's next delivery; return whether it was delivered, so that the next may follow."""
     with transaction.atomic():
         rows = _receiving_endpoints().filter(workspace=turn.workspace_id, pk=turn.endpoint_id)

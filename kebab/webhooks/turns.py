@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Due(NamedTuple):
+class DueEndpoint(NamedTuple):
     """An endpoint with an event that is due."""
 
     workspace_id: uuid.UUID
@@ -22,15 +22,15 @@ class Turns:
     threshold of Choudhury and Hahne (Dynamic queue length thresholds in a shared memory ATM switch, 1996).
     """
 
-    def __init__(self, due: Iterable[Due], *, senders: int) -> None:
+    def __init__(self, due: Iterable[DueEndpoint], *, senders: int) -> None:
         self._senders = senders
         self._lock = threading.Lock()
         self._under_way: Counter[uuid.UUID] = Counter()
-        self._waiting: dict[uuid.UUID, deque[Due]] = {}
+        self._waiting: dict[uuid.UUID, deque[DueEndpoint]] = {}
         for each in due:
             self._waiting.setdefault(each.workspace_id, deque()).append(each)
 
-    def begin(self) -> Due | None:
+    def begin(self) -> DueEndpoint | None:
         """Return the endpoint whose turn begins; None if none may begin now."""
         with self._lock:
             idle = self._senders - self._under_way.total()
@@ -41,7 +41,7 @@ class Turns:
                     return waiting.popleft()
             return None
 
-    def end(self, turn: Due, *, has_more: bool) -> None:
+    def end(self, turn: DueEndpoint, *, has_more: bool) -> None:
         """End a turn; an endpoint that may have more events waits for its next."""
         with self._lock:
             self._under_way[turn.workspace_id] -= 1

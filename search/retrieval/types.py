@@ -24,7 +24,7 @@ MAX_TEXT_CHARS = 20_000
 #: Maximum length of a query, and of each of its channels, in compatibility form: a paste of several pages.
 MAX_QUERY_CHARS = 10_000
 # Of which no character has a longer form than 18.
-_SURELY_SHORT = MAX_QUERY_CHARS // 18
+_NEVER_CUT_CHARS = MAX_QUERY_CHARS // 18
 
 _ID = re.compile("[0-9a-f]{32}")
 
@@ -154,7 +154,7 @@ class SearchQuery:
 
     def _bound(self, text: str) -> str:
         storable = strip_unstorable(text)
-        if len(storable) <= _SURELY_SHORT:
+        if len(storable) <= _NEVER_CUT_CHARS:
             return storable
         bounded = cut_text(storable, MAX_QUERY_CHARS)
         if len(bounded) == len(storable):

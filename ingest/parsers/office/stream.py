@@ -114,7 +114,10 @@ class PartReader(ABC):
         except DAMAGE:
             listed.clear()
         found = listed or [("", name) for name in self._numbered_parts(folder)]
-        return [(name, part) for part, name in {part: name for name, part in reversed(found)}.items()][::-1]
+        first_names: dict[str, str] = {}
+        for name, part in found:
+            first_names.setdefault(part, name)
+        return [(name, part) for part, name in first_names.items()]
 
     def _numbered_parts(self, folder: str) -> list[str]:
         matched = [(NUMBER.search(name), name) for name in self.archive.namelist() if name.startswith(folder)]

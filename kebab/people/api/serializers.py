@@ -20,7 +20,7 @@ from kebab.people.token_lifecycle import MAX_OVERLAP
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
-_MAX_WRONG = 20
+_MAX_SHOWN = 20
 
 
 class PreferencesField(serializers.DictField):
@@ -31,7 +31,7 @@ class PreferencesField(serializers.DictField):
         clean, wrong = clean_preferences(super().to_internal_value(data))
         if wrong:
             # An answer shows no more; sixty thousand took 1.6 s and 70 MB.
-            raise serializers.ValidationError(dict(islice(wrong.items(), _MAX_WRONG)))
+            raise serializers.ValidationError(dict(islice(wrong.items(), _MAX_SHOWN)))
         return clean
 
 

@@ -81,12 +81,12 @@ class PlainMatch:
     def marked_units(self) -> tuple[MatchUnit, ...]:
         """Return the units to highlight in a snippet: the phrases as a whole, then the pieces."""
         several = (unit.synonyms or (unit,) for unit in self.every if not unit.is_word)
-        phrases = _take_short(islice(chain.from_iterable(several), MAX_RAW_TOKENS))
+        phrases = _first_phrases(islice(chain.from_iterable(several), MAX_RAW_TOKENS))
         joined = [unit.joined for unit in phrases if unit.joined is not None]
         return tuple(dict.fromkeys((*phrases, *joined, *self.marked)))
 
 
-def _take_short(phrases: Iterable[MatchUnit]) -> list[MatchUnit]:
+def _first_phrases(phrases: Iterable[MatchUnit]) -> list[MatchUnit]:
     """Return the first phrases that have at most 256 positions together: each is compared with each word."""
     listed = list(phrases)
     sizes = accumulate(map(len, map(positions_of, listed)))

@@ -151,7 +151,7 @@ def has_token(term: str) -> bool:
 def fold(word: str) -> str:
     """Return `word` without case, compatibility forms and optional marks; up to four times as long."""
     if len(word) > _LONG_CHARS:
-        _make_room(len(word))
+        _count_long_word(len(word))
     return word.lower() if word.isascii() else _fold(word)
 
 
@@ -162,7 +162,7 @@ class _LongWords:
     chars = 0
 
 
-def _make_room(chars: int) -> None:
+def _count_long_word(chars: int) -> None:
     """Count a long word, and empty the cache when such words fill it."""
     _LongWords.chars += chars
     if _LongWords.chars > _MAX_LONG_CHARS:

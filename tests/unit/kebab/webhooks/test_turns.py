@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from kebab.webhooks.turns import Due, Turns
+from kebab.webhooks.turns import DueEndpoint, Turns
 
 A, B, C = (uuid.UUID(int=number) for number in range(3))
 
 
 def due(workspace_id, count):
-    return [Due(workspace_id, uuid.uuid4()) for _ in range(count)]
+    return [DueEndpoint(workspace_id, uuid.uuid4()) for _ in range(count)]
 
 
 def begin_all(turns):
