@@ -7,7 +7,6 @@ theirs, such as the tabs of a workspace or the checks of `kebab doctor`, in the 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
@@ -68,8 +67,6 @@ class Extension:
     document_drawers: Sequence[Callable[[bytes, str], Any]] = ()
     #: Return the filters of a search in their canonical form; raise an error of a tree for wrong ones.
     filter_readers: Sequence[Callable[[Any], dict[str, Any]]] = ()
-    #: Search a bundle file by the body of a search request, and return the wire document.
-    bundle_searches: Sequence[Callable[[Path, Mapping[str, Any]], dict[str, Any]]] = ()
 
     def __post_init__(self) -> None:
         for base in self.error_trees:

@@ -86,5 +86,4 @@ EXTENSION = Extension(
     shutdown_callbacks=(flush_query_log,),
     access_explainers=(explain_access,),
     source_counters=(count_restricted,),
-    bundle_searches=(lazy("search.bundles.search.request.search_bundle"),),
 )

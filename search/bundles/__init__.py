@@ -1,1 +1,1 @@
-"""Bundles: a workspace as one file, written by `export`, verified by `import`, searchable in place."""
+"""Bundles: a workspace as one file, written by `export`, verified and read by `import`."""

@@ -6,12 +6,14 @@ A query without results gets a suggestion. Before a search, words that no chunk 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import apsw
 
+from kebab.people.models import Workspace
 from search.embedders.minilm.tokenizer import is_common_word
-from search.engine.corpus import Corpus
+from search.engine.readback import read_passages
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import TEXT_WEIGHT
 from search.mirror.query.spelling import Spelling, join_words, spellings, split_word
@@ -81,7 +83,7 @@ def suggest_query(
 
 
 def correct_words(
-    corpus: Corpus, view: MirrorView, query: SearchQuery
+    workspace: Workspace, view: MirrorView, query: SearchQuery
 ) -> tuple[SearchQuery, CorrectedQuery | None]:
     """Return the query as its words are searched, and how unknown ones were corrected; None: left as typed.
 
@@ -94,10 +96,10 @@ def correct_words(
     corrected = correct_query(
         view,
         text,
-        corpus.read_passages,
-        weights=(SearchSettings.of(corpus.workspace).breadcrumb_weight, TEXT_WEIGHT),
+        partial(read_passages, view.scope),
+        weights=(SearchSettings.of(workspace).breadcrumb_weight, TEXT_WEIGHT),
         typed=typed,
-        known_words=corpus.scope.rules.known_words,
+        known_words=view.scope.rules.known_words,
     )
     if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
         return query, None

@@ -11,7 +11,7 @@ from kebab.people.reader import Reader
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.scope import SearchScope, resolve_scope
-from search.engine.corpus import Corpus, PostgresCorpus
+from search.engine.corpus import Corpus
 from search.engine.did_you_mean import correct_words
 from search.engine.search import apply_operators
 from search.engine.time_limit import limited_search
@@ -48,11 +48,10 @@ def count_facets(
     """
     scope = resolve_scope(workspace, query.filters, reader)
     scope, query = apply_operators(workspace, scope, query)
-    corpus = PostgresCorpus(workspace, scope)
     since = {moment.isoformat(): moment.timestamp() for moment in moments}
     try:
-        with corpus.open_mirror() as view:
-            counted = count_documents(view, _words(corpus, view, query), since, names)
+        with Corpus(workspace, scope).open_mirror() as view:
+            counted = count_documents(view, _words(workspace, view, query), since, names)
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {
@@ -76,16 +75,16 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
     return {name: titles[name] for name in names if name in titles}
 
 
-def _words(corpus: Corpus, view: MirrorView, query: SearchQuery) -> LexicalLeg | None:
+def _words(workspace: Workspace, view: MirrorView, query: SearchQuery) -> LexicalLeg | None:
     """Return the leg for the words of the query; None for a query without any, which all documents match."""
     if query.is_listing or not (query.text.strip() or query.channels):
         return None
     if query.mode is not Mode.VECTOR:
-        query, _ = correct_words(corpus, view, query)
+        query, _ = correct_words(workspace, view, query)
     return LexicalLeg(
         view,
         query.effective_channels.lexical,
-        breadcrumb_weight=SearchSettings.of(corpus.workspace).breadcrumb_weight,
+        breadcrumb_weight=SearchSettings.of(workspace).breadcrumb_weight,
         is_unfinished=query.prefix,
     )
 

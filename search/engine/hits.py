@@ -7,8 +7,9 @@ from functools import cached_property
 
 from django.utils import timezone
 
-from search.engine.corpus import Corpus
-from search.engine.readback import VisibleChunk
+from kebab.people.models import Workspace
+from search.access.scope import SearchScope
+from search.engine.readback import VisibleChunk, read_hits, read_metadata
 from search.mirror.query.match import Match
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import Citation, citation_of
@@ -85,7 +86,8 @@ class HitBuilder:
 
     def __init__(
         self,
-        corpus: Corpus,
+        workspace: Workspace,
+        scope: SearchScope,
         query: SearchQuery,
         match: Match | None,
         *,
@@ -99,16 +101,16 @@ class HitBuilder:
         `copies` are the ids of chunks of the same text, by the id of the one in the list.
         """
         self._copies = copies
-        self._corpus = corpus
+        self._scope = scope
         self._query = query
         self._match = match
         self._space = space
         self._index_version = index_version
         self._with_snippets = with_snippets
-        self._analysis = analysis_for(corpus.workspace)
+        self._analysis = analysis_for(workspace)
         self._deadline = deadline()
         self._has_time = True
-        stale_after_days = SearchSettings.of(corpus.workspace).stale_after_days
+        stale_after_days = SearchSettings.of(workspace).stale_after_days
         #: Documents indexed before are stale.
         self._stale_before = stale_before(timezone.now(), stale_after_days=stale_after_days)
 
@@ -116,7 +118,7 @@ class HitBuilder:
     def _snippets(self) -> SnippetBuilder:
         if self._match is not None:
             return SnippetBuilder(self._match.marked_units, self._analysis, self._match.language)
-        text, rules = self._query.effective_channels.lexical, self._corpus.scope.rules
+        text, rules = self._query.effective_channels.lexical, self._scope.rules
         units, language = marked_units(text, self._analysis, rules)
         return SnippetBuilder(units, self._analysis, language)
 
@@ -159,7 +161,7 @@ class HitBuilder:
             for rank, place in enumerate(places, start=1)
         )
         if hits and Include.METADATA in self._query.include:
-            metadata = self._corpus.read_metadata([hit.doc_id for hit in hits])
+            metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
             for hit in hits:
                 hit.metadata = metadata.get(hit.doc_id, {})
         return HitPage(
@@ -176,7 +178,7 @@ class HitBuilder:
         chunk_ids += [id_ for entry in entries if entry.sections for id_ in _section_ids(entry)]
         if self._copies:
             chunk_ids += [id_ for entry in entries for id_ in self._copy_ids(entry)]
-        return self._corpus.read_hits(chunk_ids)
+        return read_hits(self._scope, chunk_ids)
 
     def _copy_ids(self, entry: RankedEntry) -> Sequence[str]:
         return self._copies.get(entry.chunk_id, ())[:_MAX_COPIES]

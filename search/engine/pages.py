@@ -7,7 +7,6 @@ from itertools import islice
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.engine.corpus import PostgresCorpus
 from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
 from search.engine.readback import read_documents
@@ -42,9 +41,9 @@ def fetch_next_page(
         entries.extend(islice(following, stop - len(entries)))
         return entries[start:stop]
 
-    corpus = PostgresCorpus(workspace, scope)
     builder = HitBuilder(
-        corpus,
+        workspace,
+        scope,
         query,
         None,
         space=snapshot.space,

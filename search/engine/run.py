@@ -16,7 +16,8 @@ from search.engine.corpus import Corpus
 from search.engine.did_you_mean import CorrectedQuery, correct_words, suggest_query
 from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder, HitPage
-from search.engine.why_not import SearchOutcome
+from search.engine.readback import read_documents, read_passages, read_sort_keys
+from search.engine.why_not import SearchOutcome, explain_absence
 from search.metrics import DEGRADED, stage
 from search.mirror.errors import MirrorError
 from search.mirror.query import lexical
@@ -141,7 +142,7 @@ class _Search:
 
     def correct(self, view: MirrorView) -> "_Search":
         """Return the search of the same query with its unknown words corrected."""
-        query, corrected = correct_words(self._corpus, view, self._query)
+        query, corrected = correct_words(self._corpus.workspace, view, self._query)
         if corrected is None:
             return self
         return _Search(
@@ -184,7 +185,8 @@ class _Search:
 
         with stage("hits"):
             page = HitBuilder(
-                corpus,
+                corpus.workspace,
+                corpus.scope,
                 query,
                 match,
                 space=vector.space,
@@ -304,29 +306,29 @@ class _Search:
 
     def _apply_stages(self, ranked: Ranking, window: int) -> PostFusionResult:
         """Apply the stages to the first `window`. Raises CandidatesLost, before a model reads any text."""
-        corpus, stages = self._corpus, self._stages
+        corpus, stages, scope = self._corpus, self._stages, self._corpus.scope
         entries = ranked.entries(window)
         documents: Mapping[str, int] = {}
         is_whole = True
         if stages.are_any:
-            documents = corpus.read_documents([entry.chunk_id for entry in entries])
+            documents = read_documents(scope, [entry.chunk_id for entry in entries])
             is_whole = len(documents) == len(entries)
-            if not is_whole and ranked.is_whole and not corpus.checks_all:
+            if not is_whole and ranked.is_whole and corpus.trusts_mirror:
                 raise CandidatesLost
             entries = tuple(entry for entry in entries if entry.chunk_id in documents)
         sort_keys: Mapping[str, SortKeys] = {}
         if stages.need_sort_keys:
-            sort_keys = corpus.read_sort_keys([entry.chunk_id for entry in entries])
+            sort_keys = read_sort_keys(scope, [entry.chunk_id for entry in entries])
             is_whole = is_whole and len(sort_keys) == len(entries)
             entries = tuple(entry for entry in entries if entry.chunk_id in sort_keys)
 
         def embedded_passages(chunk_ids: Sequence[str]) -> dict[str, str]:
-            return {id_: embedded_text(*each) for id_, each in corpus.read_passages(chunk_ids).items()}
+            return {id_: embedded_text(*each) for id_, each in read_passages(scope, chunk_ids).items()}
 
         after = apply_stages(
             entries,
             stages,
-            query=self._corpus.scope.rules.expand(self._query.effective_channels.rerank),
+            query=scope.rules.expand(self._query.effective_channels.rerank),
             document_of=documents,
             passages_of=embedded_passages,
             reranker=runtime().reranker if stages.rerank else None,
@@ -342,7 +344,7 @@ class _Search:
         typed = query.text if query.channels is None else None
         if self._corrected is not None:
             typed = self._corrected.typed
-        return suggest_query(view, text, self._corpus.read_passages, typed=typed)
+        return suggest_query(view, text, partial(read_passages, self._corpus.scope), typed=typed)
 
     def _explain(
         self,
@@ -370,9 +372,8 @@ class _Search:
             outcome = SearchOutcome(
                 view=view, match=match, ranked=ranked, after=after, hits=page.hits, copies=copies
             )
-            verdict = self._corpus.explain_absence(query.why_not, outcome)
-            if verdict is not None:
-                explained["why_not"] = verdict.as_json(query.why_not)
+            verdict = explain_absence(query.why_not, self._corpus.scope, outcome)
+            explained["why_not"] = verdict.as_json(query.why_not)
         return explained or None
 
 

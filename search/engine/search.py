@@ -18,9 +18,10 @@ from django.conf import settings
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
-from search.engine.corpus import Corpus, PostgresCorpus
+from search.engine.corpus import Corpus
 from search.engine.cursors import add_cursor
 from search.engine.ranking_snapshot import RankingSnapshot, ResultSnapshot
+from search.engine.readback import read_first_chunks
 from search.engine.run import CandidatesLost, Run, index_version_of, run_search
 from search.engine.time_limit import limited_search
 from search.metrics import count_search, stage
@@ -161,12 +162,12 @@ def search_in_scope(
     scope, query = apply_operators(workspace, scope, query)
     stages = SearchSettings.of(workspace).stages(query, scope.rules.boosts)
     if scope.rules.pins:
-        stages = apply_pins(PostgresCorpus(workspace, scope), query, stages)
+        stages = _apply_pins(scope, query, stages)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)
     is_whole = not may_be_incomplete(scope, run)
-    result = build_result(query, run, scope=scope, degraded=_degraded_legs(run, is_whole))
+    result = _build_result(query, run, scope=scope, is_whole=is_whole)
     order = run.page.order(len(run.after.entries) if stages.are_any else len(run.ranked))
     if caller is not None and len(order) > len(run.page.hits):
         ranking = (
@@ -200,14 +201,14 @@ def apply_operators(
     return replace(scope, operators=found), replace(query, bare_text=bare, channels=channels)
 
 
-def apply_pins(corpus: Corpus, query: SearchQuery, stages: Stages) -> Stages:
+def _apply_pins(scope: SearchScope, query: SearchQuery, stages: Stages) -> Stages:
     """Return the stages with the documents pinned for a query that its reader may see."""
     if query.sort is not Sort.RELEVANCE:
         return stages
-    doc_ids = corpus.scope.rules.pinned(query.typed_text)
+    doc_ids = scope.rules.pinned(query.typed_text)
     if not doc_ids:
         return stages
-    visible = corpus.read_first_chunks(doc_ids)
+    visible = read_first_chunks(scope, doc_ids)
     return replace(stages, pinned=tuple(visible[doc_id] for doc_id in doc_ids if doc_id in visible))
 
 
@@ -220,16 +221,14 @@ def _run_visible(
             run_search, query=query, stages=stages, with_snippets=with_snippets, executor=threads
         )
         with suppress(CandidatesLost):
-            run = search_corpus(PostgresCorpus(workspace, scope))
+            run = search_corpus(Corpus(workspace, scope))
             if not (run.has_lost_candidates and run.ranked.is_whole):
                 return run
-        again = search_corpus(PostgresCorpus(workspace, scope, trusts_mirror=False))
+        again = search_corpus(Corpus(workspace, scope, trusts_mirror=False))
         return replace(again, has_lost_candidates=True)
 
 
-def build_result(
-    query: SearchQuery, run: Run, *, scope: SearchScope, degraded: tuple[LegName, ...]
-) -> SearchResult:
+def _build_result(query: SearchQuery, run: Run, *, scope: SearchScope, is_whole: bool) -> SearchResult:
     """Return the result of a run; `took_ms` is 0."""
     return SearchResult(
         query=query.text,
@@ -238,7 +237,7 @@ def build_result(
         seq=run.seq,
         lag=max(0, scope.head_seq - run.seq),
         took_ms=0.0,
-        degraded=degraded,
+        degraded=_degraded_legs(run, is_whole),
         warnings=run.warnings,
         rerank=run.after.rerank,
         lexical_total=run.lexical_total,

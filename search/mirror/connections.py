@@ -3,8 +3,8 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -130,16 +130,7 @@ class ReaderPool:
     A connection is used by one thread at a time and never carried over a fork.
     """
 
-    def __init__(
-        self,
-        idle: int = _IDLE_READERS,
-        open_file: Callable[[Path], apsw.Connection] = open_reader,
-        translate: Callable[[Path], AbstractContextManager[object]] = translate_io_errors,
-    ) -> None:
-        """Create a pool; `open_file` opens a reader, `translate` wraps its use and maps I/O errors."""
-        self._idle = idle
-        self._open = open_file
-        self._translate = translate
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         # By connection: the folder of its workspace, its file, and the monotonic time since which it is idle.
         self._readers: OrderedDict[apsw.Connection, tuple[Path, Path, float]] = OrderedDict()
@@ -155,9 +146,9 @@ class ReaderPool:
         """
         folder = path.parent
         with MirrorFiles(folder).read_lock():
-            connection = self._take(folder, path) or self._open(path)
+            connection = self._take(folder, path) or open_reader(path)
             try:
-                with translate_damage(path), self._translate(path):
+                with translate_damage(path), translate_io_errors(path):
                     yield connection
             except BaseException:
                 connection.close()
@@ -180,7 +171,7 @@ class ReaderPool:
         with self._lock:
             self._readers[connection] = folder, path, now
             self._release_memory()
-            surplus = [self._readers.popitem(last=False)[0]] if len(self._readers) > self._idle else []
+            surplus = [self._readers.popitem(last=False)[0]] if len(self._readers) > _IDLE_READERS else []
             surplus += self._pop_expired(now)
         for each in surplus:
             each.close()

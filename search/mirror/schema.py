@@ -103,7 +103,7 @@ def create_sql(analysis: Analysis = STEMMED) -> str:
 
 
 def analysis_of(connection: apsw.Connection) -> Analysis:
-    """Return the analysis that indexed the text of a mirror, or of a bundle with the same tables."""
+    """Return the analysis that indexed the text of a mirror."""
     return ANALYSES[int(connection.pragma("application_id")) & _ANALYSIS_BITS]
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from kebab.cli.client.arguments import add_filters, add_workspace, filters_of
 from kebab.cli.client.connection import Connection
-from kebab.cli.client.ingest_targets import existing_path
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain
 
+NEEDS: Needs = "servers"
 EXAMPLES = (
     'kebab search "how do I rotate a token"',
     "kebab search timeout --source docs --code-lang python",
@@ -35,8 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("query", nargs="?")
     asked.add_argument("--cursor", metavar="C", help="the page behind this cursor; only -k goes with it")
     add_workspace(parser)
-    text = "search what kebab export wrote, as it lies; no servers are needed"
-    parser.add_argument("--bundle", type=existing_path, metavar="FILE", help=text)
     parser.add_argument("--mode", choices=("hybrid", "lexical", "vector"), help="default: hybrid")
     parser.add_argument("--fusion", choices=("rrf", "convex"), help="default: the workspace's")
     parser.add_argument("--group", choices=("passage", "document"), help="what a hit is; default: passage")
@@ -75,43 +73,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def needs(options: Mapping[str, Any]) -> Needs | None:
-    """Return what has to run: nothing for a bundle."""
-    return None if options["bundle"] else "servers"
-
-
-def run(connection: Connection | None, options: dict[str, Any], terminal: Terminal) -> int:
+def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> int:
     """Search, print the result, and return the exit code."""
-    if connection is None:
-        place, result = options["bundle"].name, _search_bundle(options)
-    else:
-        workspace = find_workspace(connection, options["workspace"])
-        place, result = workspace.slug, workspace.post("/search", _body(options, workspace.facts["seq"]))
+    workspace = find_workspace(connection, options["workspace"])
+    result = workspace.post("/search", _body(options, workspace.facts["seq"]))
     if terminal.as_json or options["fields"]:
         terminal.document(result)
     else:
-        print_result(terminal, result, place)
+        print_result(terminal, result, workspace.slug)
     return Exit.DONE if result["hits"] else Exit.NOTHING
 
 
-def _search_bundle(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    from kebab.cli.bundle_search import search_bundle  # imports Django
-
-    extra = [name for name in ("workspace", "cursor", "why_not") if options[name] is not None]
-    if extra:
-        named = ", ".join(f"--{name.replace('_', '-')}" for name in extra)
-        raise CliError(f"A bundle is one workspace, and answers at once; leave out: {named}.")
-    return search_bundle(options["bundle"], _body(options, None))
-
-
-def _body(options: Mapping[str, Any], seq: int | None) -> dict[str, Any]:
+def _body(options: Mapping[str, Any], seq: int) -> dict[str, Any]:
     given = {name: options[name] for name in _FIELDS if options[name] not in (None, False, [])}
     given |= {name: False for name in _NEGATED if options[f"no_{name}"]}
     if filters := filters_of(options):
         given["filters"] = filters
     if options["cursor"] is None:
         # Whoever has just ingested something finds it.
-        return {"q": options["query"], **({} if seq is None else {"min_seq": seq}), **given}
+        return {"q": options["query"], "min_seq": seq, **given}
     if extra := sorted(given.keys() - {"k"}):
         raise CliError(f"A cursor has its query already; leave out: {', '.join(extra)}.")
     return {"cursor": options["cursor"], **given}

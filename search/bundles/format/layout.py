@@ -1,8 +1,8 @@
 """Format 1 of bundles: tables, limits and columns of each section.
 
-A bundle is a SQLite database. It has the tables of a mirror (`search.mirror.schema`), with which it can be
-searched in place, and one table per section, from which a workspace can be restored. Format 1 stays readable
-for ever, whatever is changed for new bundles.
+A bundle is a SQLite database. It has one table per section, from which a workspace can be restored, and the
+tables of a mirror (`search.mirror.schema`), with which releases up to 0.3 search it in place. Format 1 stays
+readable for ever, whatever is changed for new bundles.
 """
 
 from typing import Final

@@ -69,7 +69,7 @@ def open_bundle(path: Path) -> apsw.Connection:
 
 
 def has_readable_index(connection: apsw.Connection) -> bool:
-    """Return whether the index of an open bundle has this release's schema, so that it can be searched."""
+    """Return whether the index of an open bundle has this release's schema."""
     found = set(connection.execute(_SCHEMA))
     return _expected_schema(_analysis_number(connection), with_index=True) <= found
 

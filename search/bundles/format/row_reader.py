@@ -2,7 +2,7 @@
 
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -101,10 +101,11 @@ class BundleReader:
         previous, size_bytes = 0, 0
         for number, body, document in self._rows("chunks"):
             with self._translate_errors("chunks", number):
-                chunk_body = unpack(_require_bytes(body))
+                chunk_body = _unpack(_require_bytes(body))
                 size_bytes = len(chunk_body) + (size_bytes if document == previous else 0)
-                _check_size(size_bytes)
-                rows = parse_chunk_rows(chunk_body)
+                if size_bytes > MAX_DOCUMENT_BYTES:
+                    raise ValueError(f"its document has more than {MAX_DOCUMENT_BYTES} bytes unpacked")
+                rows = _parse_chunk_rows(chunk_body)
             previous = document
             yield document, rows
 
@@ -125,7 +126,7 @@ class BundleReader:
                 piece = BlobPiece(
                     hash_text().from_json(hash_),
                     Integer(least=1).from_json(part),
-                    unpack(_require_bytes(body)),
+                    _unpack(_require_bytes(body)),
                 )
             yield piece
 
@@ -174,7 +175,7 @@ class _RowsByDocument:
         return self._next is not None
 
 
-def parse_chunk_rows(body: bytes) -> list[Row]:
+def _parse_chunk_rows(body: bytes) -> list[Row]:
     """Parse the chunks of an uncompressed row. Raises ValueError."""
     rows = read_json(body)
     if not isinstance(rows, list):
@@ -183,21 +184,7 @@ def parse_chunk_rows(body: bytes) -> list[Row]:
     return [row_from_json(fields, row) for row in rows]
 
 
-def limit_document(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the uncompressed chunk rows of one document. Raises ValueError when they are too big together."""
-    size_bytes = 0
-    for body in bodies:
-        size_bytes += len(body)
-        _check_size(size_bytes)
-        yield body
-
-
-def _check_size(size_bytes: int) -> None:
-    if size_bytes > MAX_DOCUMENT_BYTES:
-        raise ValueError(f"its document has more than {MAX_DOCUMENT_BYTES} bytes unpacked")
-
-
-def unpack(body: bytes) -> bytes:
+def _unpack(body: bytes) -> bytes:
     """Decompress a row's body up to the size limit. Raises ValueError."""
     unpacker = zlib.decompressobj()
     try:

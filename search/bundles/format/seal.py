@@ -137,7 +137,7 @@ _INDEX = (
 
 
 def index_digest(connection: apsw.Connection, on_row: Callable[[], None] = lambda: None) -> RowDigest:
-    """Return the digest of all index tables that a search reads."""
+    """Return the digest of the rows of all index tables."""
     digest = RowDigest()
     for statement in _INDEX:
         for row in connection.execute(statement):

@@ -13,17 +13,7 @@ from search.models import Chunk, Document
 from search.retrieval.document_date import document_date, stated_author, time_of_ns
 from search.retrieval.query.metadata import filter_values
 
-_STATED = (
-    "path",
-    "title",
-    "lang",
-    "trust_level",
-    "media",
-    "tags",
-    "metadata",
-    "source_mtime_ns",
-    "indexed_at",
-)
+_STATED = ("metadata", "source_mtime_ns", "indexed_at")
 # Documents fetched per round trip.
 _BATCH = 100
 
@@ -64,14 +54,32 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
 
 def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
     """Return a document's state for a mirror, as of the bundle's row: that has no date of its own."""
-    return build_document_state(
-        {name: getattr(document, name) for name in _STATED},
+    author, dated_at = author_and_date({name: getattr(document, name) for name in _STATED})
+    return DocumentState(
         doc_id=document.doc_id.hex,
+        path=document.path,
+        title=document.title,
+        lang=document.lang,
+        trust_level=document.trust_level,
+        media=document.media,
         source_key=document.source.key,
         version_tag=document.version.tag,
-        chunks=[
-            {name: getattr(chunk, name) for name in SECTIONS_BY_NAME["chunks"].fields} for chunk in chunks
-        ],
+        indexed_at=document.indexed_at.timestamp(),
+        dated_at=dated_at.timestamp(),
+        author=author,
+        tags=tuple(sorted(set(document.tags))),
+        values=stored_values(filter_values(document.metadata)),
+        chunks=tuple(
+            ChunkState(
+                chunk_id=chunk.chunk_id.hex,
+                kind=chunk.kind,
+                code_lang=chunk.language,
+                row_version=chunk.row_version,
+                breadcrumb=chunk.breadcrumb,
+                text=chunk.text,
+            )
+            for chunk in chunks
+        ),
     )
 
 
@@ -80,41 +88,3 @@ def author_and_date(values: Mapping[str, Any]) -> tuple[str, datetime]:
     modified_at = time_of_ns(values["source_mtime_ns"])
     dated_at = document_date(values["metadata"], modified_at=modified_at, indexed_at=values["indexed_at"])
     return stated_author(values["metadata"]), dated_at
-
-
-def build_document_state(
-    values: Mapping[str, Any],
-    *,
-    doc_id: str,
-    source_key: str,
-    version_tag: str,
-    chunks: Sequence[Mapping[str, Any]],
-) -> DocumentState:
-    """Return a document's state for a mirror from the values of its row and its chunks' rows."""
-    author, dated_at = author_and_date(values)
-    return DocumentState(
-        doc_id=doc_id,
-        path=values["path"],
-        title=values["title"],
-        lang=values["lang"],
-        trust_level=values["trust_level"],
-        media=values["media"],
-        source_key=source_key,
-        version_tag=version_tag,
-        indexed_at=values["indexed_at"].timestamp(),
-        dated_at=dated_at.timestamp(),
-        author=author,
-        tags=tuple(sorted(set(values["tags"]))),
-        values=stored_values(filter_values(values["metadata"])),
-        chunks=tuple(
-            ChunkState(
-                chunk_id=chunk["chunk_id"].hex,
-                kind=chunk["kind"],
-                code_lang=chunk["language"],
-                row_version=chunk["row_version"],
-                breadcrumb=chunk["breadcrumb"],
-                text=chunk["text"],
-            )
-            for chunk in chunks
-        ),
-    )

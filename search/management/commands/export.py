@@ -21,7 +21,7 @@ class Command(KebabCommand):
     help = (
         "Write a workspace into one file: documents, chunks, vectors, settings, judgements. It holds all that"
         " the sources hold, restricted ones included; members, tokens and credentials are not in it. kebab"
-        " import makes a workspace of it, kebab search --bundle searches it as it lies."
+        " import makes a workspace of it."
     )
     needs = "servers"
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import apsw
 import numpy as np
@@ -16,6 +15,7 @@ from search.access.scope import SearchScope
 from search.analysis import Analysis
 from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
 from search.mirror.errors import MirrorAbsent, MirrorDamaged
+from search.mirror.files import MirrorFiles
 from search.mirror.postings import Collection
 from search.mirror.query.filters import bind_path_filters, collection_clause
 from search.mirror.schema import analysis_of
@@ -34,18 +34,6 @@ _ROWS = """
 SELECT coalesce((SELECT c.chunk FROM chunks c WHERE c.chunk_id = v.value), -1) FROM json_each(?) v
 ORDER BY v.key
 """
-
-
-class Generations(Protocol):
-    """A store of mirror generations: the path of the current one, and the withdrawal of a damaged one."""
-
-    def current(self) -> Path:
-        """Return the file to read. Raises MirrorAbsent."""
-        ...
-
-    def withdraw(self, generation: Path) -> None:
-        """Stop readers from using a damaged file."""
-        ...
 
 
 class MirrorView:
@@ -154,7 +142,7 @@ class MirrorView:
 class MirrorSource:
     """A workspace's mirror, to be opened under a scope."""
 
-    def __init__(self, files: Generations, pool: ReaderPool, scope: SearchScope, *, limit_s: float) -> None:
+    def __init__(self, files: MirrorFiles, pool: ReaderPool, scope: SearchScope, *, limit_s: float) -> None:
         """`limit_s` is the time limit of each leg."""
         self.scope = scope
         self._files = files

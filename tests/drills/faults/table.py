@@ -40,8 +40,8 @@ FAULTS = (
     Fault(
         name="lagging mirror trusted",
         file="search/engine/corpus.py",
-        right="        return self._trusts_mirror and view.seq == self.scope.head_seq",
-        wrong="        return self._trusts_mirror",
+        right="        return self.trusts_mirror and view.seq == self.scope.head_seq",
+        wrong="        return self.trusts_mirror",
         tests=_ENGINE,
     ),
     Fault(

@@ -9,7 +9,7 @@ from kebab.people.reader import OPERATOR, Reader
 from search.access.scope import Sources, resolve_scope
 from search.context.chunk_queries import read_chunks, visible_chunks, visible_documents
 from search.embedders.configured import configured_embedder
-from search.engine.corpus import PostgresCorpus, mirror_source
+from search.engine.corpus import Corpus, mirror_source
 from search.engine.did_you_mean import suggest_query
 from search.engine.readback import read_documents, read_hits, read_passages, read_visible
 from search.mirror.query.autocomplete import completions, outlines
@@ -92,7 +92,7 @@ def test_vector_leg_finds_nothing(vault, empty_scope, full_scope, chunk_ids, req
     point = QueryPoint(replace(full_scope.space, is_indexed=way == "by the index"), vector)
     counts = []
     for scope in (full_scope, empty_scope):
-        corpus = PostgresCorpus(vault.workspace, scope, trusts_mirror=trusts_mirror)
+        corpus = Corpus(vault.workspace, scope, trusts_mirror=trusts_mirror)
         counts.append(len(corpus.find_nearest(point, 100).ids))
     assert counts == [len(chunk_ids), 0]
 
@@ -101,7 +101,7 @@ def test_vector_leg_finds_nothing(vault, empty_scope, full_scope, chunk_ids, req
 def test_no_candidate_is_visible(vault, empty_scope, full_scope, chunk_ids, trusts_mirror):
     ids = pack_ids(sorted(chunk_ids))
     for scope, is_visible in ((full_scope, True), (empty_scope, False)):
-        corpus = PostgresCorpus(vault.workspace, scope, trusts_mirror=trusts_mirror)
+        corpus = Corpus(vault.workspace, scope, trusts_mirror=trusts_mirror)
         assert corpus.check_visible(ids).tolist() == [is_visible] * len(ids)
 
 

@@ -1,15 +1,7 @@
-"""`kebab export`, `kebab import` and `kebab search --bundle`."""
-
-import json
-import os
-import subprocess
-import sys
-
-import pytest
+"""`kebab export` and `kebab import`."""
 
 from kebab.people.models import Workspace
-from tests.cli.commands import error_of, run, run_json
-from tests.support.paths import ROOT
+from tests.cli.commands import error_of, run_json
 
 
 def test_export_and_import_report_the_same_counts(workspace, tmp_path):
@@ -47,47 +39,3 @@ def test_refusals_have_their_codes(workspace, tmp_path):
     ]
     assert "no/out" in refused[4]["message"]
     assert not Workspace.objects.filter(slug="fresh").exists()
-
-
-def test_search_in_a_bundle_prints_its_hits_or_ends_with_one(file):
-    result = run_json("search", "harbour lighthouse", "--bundle", str(file))
-    assert result["schema_version"] == "search_response.v1"
-    assert (result["degraded"], len(result["hits"])) == ([], 10)
-    assert all(hit["citation"]["uri"].startswith("guides/") for hit in result["hits"])
-    assert run("search", "zebra", "--mode", "lexical", "--bundle", str(file))[0] == 1
-
-
-def test_options_and_files_that_do_not_fit_are_refused(file):
-    error = error_of("search", "harbour", "--bundle", str(file), "--workspace", "w", code=2)
-    assert "--workspace" in error["message"]
-    file.write_bytes(file.read_bytes()[:5_000])
-    error = error_of("search", "harbour", "--bundle", str(file), code=2)
-    assert error["code"] == "bundle_damaged"
-
-
-@pytest.mark.slow
-def test_search_in_a_bundle_needs_no_server(file, tmp_path):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KEBAB_")}
-    data = tmp_path / "data"
-    arguments = [
-        sys.executable,
-        str(ROOT / "manage.py"),
-        "search",
-        "harbour",
-        "--bundle",
-        str(file),
-        "--json",
-    ]
-    done = subprocess.run(
-        arguments,
-        env={**kept, "KEBAB_DATA_DIR": str(data), "KEBAB_EMBEDDER": "hash"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["hits"]
-    assert not (data / "postgres").exists()
-    assert not any((data / "redis").iterdir())

@@ -143,6 +143,12 @@ def test_forged_rows_are_refused_and_named(file, subtests):
             assert str(forged) in str(refusal.value)
 
 
+def test_document_with_too_many_bytes_unpacked_is_refused(file, monkeypatch):
+    monkeypatch.setattr("search.bundles.format.row_reader.MAX_DOCUMENT_BYTES", 100)
+    with pytest.raises(BundleRefused, match="100"):
+        verify(file)
+
+
 def test_wrong_count_in_the_manifest_is_refused(file):
     with pytest.raises(BundleRefused, match="chunks"):
         verify(forge(file, lambda connection: None, chunks=10**15))

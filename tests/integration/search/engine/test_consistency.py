@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from search.corpus import delete_documents
-from search.engine import corpus
+from search.engine import corpus, hits, run
 from search.engine import search as engine
 from search.mirror import local_mirrors
 from search.retrieval.types import Mode
 from search.runtime import runtime
 from tests.support.corpus import write
 from tests.support.search import ask, embed, finish_syncs, paths, sync
+
+#: The modules that read Postgres, by the names of the reads.
+READERS = {"read_visible": corpus, "read_hits": hits, "read_documents": run, "read_passages": run}
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def before_read(monkeypatch):
     """Return a function that registers an action before the first reads of a kind, so many times."""
 
     def arrange(act, kind="read_hits", *, times=1):
-        read, left = getattr(corpus, kind), [times]
+        read, left = getattr(READERS[kind], kind), [times]
 
         def act_and_read(*arguments):
             if left[0] > 0:
@@ -32,7 +35,7 @@ def before_read(monkeypatch):
                 act()
             return read(*arguments)
 
-        monkeypatch.setattr(corpus, kind, act_and_read)
+        monkeypatch.setattr(READERS[kind], kind, act_and_read)
 
     return arrange
 
@@ -42,17 +45,17 @@ def reads(monkeypatch):
     """Return the list of the names of reads of Postgres, in order."""
     names = []
 
-    def note(name):
-        read = getattr(corpus, name)
+    def note(name, module):
+        read = getattr(module, name)
 
         def note_and_read(*arguments):
             names.append(name)
             return read(*arguments)
 
-        monkeypatch.setattr(corpus, name, note_and_read)
+        monkeypatch.setattr(module, name, note_and_read)
 
-    for name in ("read_visible", "read_hits", "read_documents", "read_passages"):
-        note(name)
+    for name, module in READERS.items():
+        note(name, module)
     return names
 
 
@@ -188,7 +191,7 @@ def test_candidate_that_the_mirror_alone_has_makes_one_more_search(workspace, se
         reads.append("read_visible")
         return np.zeros(len(ids), bool)
 
-    monkeypatch.setattr(corpus, "read_hits", read_no_hits)
+    monkeypatch.setattr(hits, "read_hits", read_no_hits)
     monkeypatch.setattr(corpus, "read_visible", see_nothing)
     found = ask(workspace, "apple", min_seq=seq)
     assert (paths(found), reads, found.lag, found.degraded) == ([], ["read_hits", "read_visible"], 0, ())

@@ -8,7 +8,7 @@ import pytest
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
 from search.embedders.configured import configured_embedder
-from search.engine.corpus import PostgresCorpus
+from search.engine.corpus import Corpus
 from search.engine.facets import count_facets
 from search.engine.pages import fetch_next_page
 from search.engine.search import apply_operators, search
@@ -158,7 +158,7 @@ def test_each_leg_and_each_check_of_candidates_obeys_by_itself(filled, subtests)
             continue
         with subtests.test(typed=typed, find=find.__name__, trusts_mirror=trusts_mirror):
             scope, query = scope_of(filled, typed)
-            corpus = PostgresCorpus(filled, scope, trusts_mirror=trusts_mirror)
+            corpus = Corpus(filled, scope, trusts_mirror=trusts_mirror)
             found = find(corpus, ids, query.effective_channels.lexical)
             assert sorted(name_of[id_] for id_ in unpack_ids(found)) == sorted(expected)
 

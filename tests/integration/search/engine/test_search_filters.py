@@ -8,7 +8,7 @@ import pytest
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
 from search.embedders.configured import configured_embedder
-from search.engine.corpus import PostgresCorpus
+from search.engine.corpus import Corpus
 from search.mirror.query.lexical import LexicalLeg
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
@@ -154,7 +154,7 @@ def test_each_leg_and_each_check_of_candidates_filters_by_itself(filled, subtest
     for (filters, expected), (find, trusts_mirror) in product(CASES, CHECKS):
         with subtests.test(filters=filters, find=find.__name__, trusts_mirror=trusts_mirror):
             scope = resolve_scope(filled, SearchFilters(**filters), Reader())
-            found = find(PostgresCorpus(filled, scope, trusts_mirror=trusts_mirror), ids)
+            found = find(Corpus(filled, scope, trusts_mirror=trusts_mirror), ids)
             assert sorted(name_of[id_] for id_ in unpack_ids(found)) == sorted(expected)
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
-from search.engine import corpus
+from search.engine.readback import read_hits
 from search.mirror.connections import ReaderPool
 from search.models import Chunk, ChunkVector
 from search.retrieval.text.snippet import SnippetBuilder
@@ -165,8 +165,9 @@ def test_snippets_are_made_of_the_returned_hits_alone(orchard, snippets_asked, m
         snippets_asked.clear()
         result = ask(orchard, "apple", mode, k=3)
         assert len(snippets_asked) == len(result.hits) == 3
-    read_hits = corpus.read_hits
-    monkeypatch.setattr(corpus, "read_hits", lambda scope, chunk_ids: read_hits(scope, chunk_ids[1:]))
+    monkeypatch.setattr(
+        "search.engine.hits.read_hits", lambda scope, chunk_ids: read_hits(scope, chunk_ids[1:])
+    )
     snippets_asked.clear()
     result = ask(orchard, "apple", k=3)  # a chunk is gone by then
     assert len(set(snippets_asked)) == len(result.hits) == 2  # the search ran twice

@@ -1,1 +1,0 @@
-"""Search of a bundle without a server."""
