@@ -59,7 +59,10 @@ EXTENSION = Extension(
         DoctorCheck(name="rows", check=lazy("ingest.checks.leftovers.check_rows")),
         DoctorCheck(name="leftovers", check=lazy("ingest.checks.leftovers.check_leftovers")),
     ),
-    init_steps=(("credentials of sources", lazy("ingest.connectors.git.credentials.rotate_credentials")),),
+    init_steps=(
+        ("credentials of sources", lazy("ingest.connectors.git.credentials.rotate_credentials")),
+        ("copies of trials", lazy("ingest.quality_gate.trial_copies.delete_trial_copies")),
+    ),
     collectors=queue_metrics.COLLECTORS,
     status_sections=(("embedding", lazy("ingest.progress.embedding_rows")),),
     deletion_hooks=(_delete_repositories,),

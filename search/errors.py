@@ -8,7 +8,8 @@ CorpusError
 ├── SpaceConflict
 ├── UnknownEmbedder
 ├── GoldenQueriesWorse
-└── GateOutOfTime
+├── GateOutOfTime
+└── ChangeUntested
 """
 
 from collections.abc import Sequence
@@ -82,4 +83,11 @@ class GateOutOfTime(CorpusError):
     """The golden queries take longer to ask than a request waits."""
 
     code = "quality_gate_slow"
+    status = 409
+
+
+class ChangeUntested(CorpusError):
+    """The golden queries can't be asked before the change applies, so that it needs a confirmation."""
+
+    code = "quality_gate_untested"
     status = 409

@@ -1,1 +1,1 @@
-"""The quality gate for changes of settings, with trials of other chunk sizes."""
+"""The quality gate for changes of settings."""

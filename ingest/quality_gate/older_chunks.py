@@ -1,11 +1,9 @@
-"""Replacement of chunks of an older chunker, behind the quality gate, from the stored bytes of documents.
+"""Replacement of chunks of an older chunker from the stored bytes of documents.
 
-A periodic task finds the workspaces. Without golden queries it requests new chunks at once, else a gate job,
-which compares the stored chunks with new ones. That job requests new chunks, or records in the audit log that
-they are held: until the chunker or the golden queries change, or someone forces it.
+A periodic task finds the workspaces, and requests new chunks. Where golden queries judge the present ones, it
+does so only once somebody has confirmed this chunker.
 """
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,25 +13,25 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Now
 
 from ingest.chunking.types import CHUNKER_VERSION
-from ingest.jobs.queue.request import lock_source, request_gate, request_rechunking
+from ingest.jobs.queue.request import lock_source, request_rechunking
 from ingest.models import OPEN_STATES, Job, JobKind, JobState
-from ingest.quality_gate.reindex_trial import COPY_PREFIX, trial_verdict
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from search.evaluation.gate import ACTOR, Advance, GateVerdict, golden_topics
-from search.evaluation.guard import build_refusal
-from search.evaluation.record import topic_digests
+from search.evaluation.gate import golden_topics
 from search.models import Document, SourceVersion
 from search.models.tenant import TenantQuerySet
 
 #: `requested_by` of the periodic task's jobs.
 REQUESTED_BY: Final = "upgrade"
+#: The reason why a request that neither names settings nor confirms new chunks is refused.
+UNCONFIRMED: Final = (
+    "Name settings to test; or, without any, replace chunks of an older version with switch and force."
+)
 _REQUESTED: Final = "chunks.requested"
-_HELD: Final = "chunks.held"
 # While one of these is open in a workspace, the task requests nothing there.
-_KINDS = (JobKind.SYNC_SOURCE, JobKind.RECHUNK, JobKind.GATE)
+_KINDS = (JobKind.SYNC_SOURCE, JobKind.RECHUNK)
 # Workspaces for which one call requests something; the next call takes others.
 _WORKSPACES_A_TURN = 20
 # What failed or was cancelled is requested again after this.
@@ -47,10 +45,10 @@ def older_documents() -> TenantQuerySet[Document]:
 
 
 def request_replacements() -> None:
-    """Request what is needed to replace older chunks, for a few workspaces that have no open job for it."""
+    """Request new chunks for a few workspaces with older ones that have no open job for them."""
     with acting_everywhere():
         older = older_documents().filter(workspace=OuterRef("pk"))
-        workspaces = list(Workspace.objects.exclude(slug__startswith=COPY_PREFIX).filter(Exists(older)))
+        workspaces = list(Workspace.objects.filter(Exists(older)))
     left = _WORKSPACES_A_TURN
     for workspace in workspaces:
         with acting_in(workspace.pk), transaction.atomic():
@@ -59,54 +57,27 @@ def request_replacements() -> None:
             return
 
 
-def replace_older_chunks(access: Access, *, is_forced: bool, advance: Advance) -> GateVerdict:
-    """Request new chunks for documents with older ones if golden queries pass, or by force.
-
-    Raises GoldenQueriesWorse, SearchError, SandboxUnavailable.
-    """
-    workspace = access.workspace
-    topics = topic_digests(golden_topics(workspace))
-    verdict = trial_verdict(workspace, workspace, rechunks=True, advance=advance)
-    is_held = not verdict.passes and not is_forced
-    facts: dict[str, Any] = {"chunker": CHUNKER_VERSION}
-    if verdict.figures:
-        facts["quality_gate"] = {**verdict.figures, "is_forced": not verdict.passes and is_forced}
-    if is_held:
-        audit.record(access, _HELD, workspace.slug, topics=topics, **facts)
-        raise build_refusal(access, verdict)
+def replace_older_chunks(access: Access) -> None:
+    """Request new chunks for documents with older ones, which confirms the chunker for later ones, too."""
     with transaction.atomic():
-        audit.record(access, _REQUESTED, workspace.slug, **facts)
-        for version in _older_versions(workspace):
+        audit.record(access, _REQUESTED, access.workspace.slug, chunker=CHUNKER_VERSION)
+        for version in _older_versions(access.workspace):
             request_rechunking(version, requested_by=access.actor)
-    return verdict
 
 
 def _request_if_idle(workspace: Workspace) -> bool:
-    """Request new chunks or the gate's verdict on them; return whether anything was requested."""
+    """Request new chunks, unless they need a confirmation; return whether anything was requested."""
     versions = list(_older_versions(workspace).exclude(Exists(_attempts(workspace))))
     if not versions:
         return False
     lock_source(versions[0].source)  # a second call at the same time then finds the jobs of the first
     if Job.objects.in_workspace(workspace).filter(kind__in=_KINDS, state__in=OPEN_STATES).exists():
         return False
-    topics = golden_topics(workspace)
-    accepted = audit.events_of(workspace, action=_REQUESTED).filter(detail__chunker=CHUNKER_VERSION)
-    if topics and not accepted.exists():
-        return _request_gate(workspace, topic_digests(topics))
+    confirmed = audit.events_of(workspace, action=_REQUESTED).filter(detail__chunker=CHUNKER_VERSION)
+    if golden_topics(workspace) and not confirmed.exists():
+        return False
     for version in versions:
         request_rechunking(version, requested_by=REQUESTED_BY)
-    return True
-
-
-def _request_gate(workspace: Workspace, topics: Mapping[str, str]) -> bool:
-    """Request a gate job unless one with these golden queries has refused the chunker, or was tried today."""
-    subject = {"chunker": CHUNKER_VERSION, "topics": topics}
-    held = audit.events_of(workspace, action=_HELD).filter(detail__contains=subject)
-    tried = Job.objects.in_workspace(workspace).filter(kind=JobKind.GATE, payload__contains=subject)
-    if held.exists() or tried.filter(created_at__gt=Now() - _RETRY_AFTER).exists():
-        return False
-    payload = {"settings": {}, "switch": True, "force": False, "creator": ACTOR, **subject}
-    request_gate(workspace.pk, payload, requested_by=ACTOR)
     return True
 
 

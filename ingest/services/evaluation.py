@@ -9,9 +9,12 @@ from django.db import transaction
 from ingest.errors import JobNotOpen
 from ingest.jobs.queue.request import cancel, request_evaluation, request_gate
 from ingest.models import Job
-from kebab.http.api.errors import Unprocessable
+from ingest.quality_gate.gate import refuse_untested
+from ingest.quality_gate.older_chunks import UNCONFIRMED
+from kebab.http.api.errors import InvalidRequest, Unprocessable
 from kebab.people import audit
 from kebab.people.access.caller import Access
+from kebab.people.workspace_settings.hooks import changed_settings, proposed_workspace
 from kebab.people.workspace_settings.registry import check_rights, summarise
 from search.evaluation.metrics import DEFAULT_MEASURES
 from search.evaluation.runs import delete_run, open_run, repeat_run
@@ -70,10 +73,16 @@ def cancel_and_delete_run(access: Access, run: Run) -> None:
 def request_verdict(access: Access, *, settings: Mapping[str, Any], switch: bool, force: bool) -> Job:
     """Return the job that judges `settings` by the golden queries, and with `switch` changes to them.
 
-    It acts as the caller, with the rights that they have when it runs. Raises Forbidden for settings that the
-    caller may not change.
+    Without settings it replaces chunks of an older version. It acts as the caller, with the rights that they
+    have when it runs. Raises Forbidden for settings that the caller may not change, InvalidRequest, and
+    ChangeUntested for those that can't be judged.
     """
     check_rights(access, settings)
+    if not (switch and force):
+        if not settings:
+            raise InvalidRequest(UNCONFIRMED)
+        proposed = proposed_workspace(access.workspace, settings)
+        refuse_untested(access.workspace, changed_settings(access.workspace, proposed))
     payload = {"settings": dict(settings), "switch": switch, "force": force, "creator": access.identity}
     with transaction.atomic():
         job = request_gate(access.workspace.pk, payload, requested_by=access.actor)

@@ -13,7 +13,6 @@ from kebab.people.access.caller import Access, operator_access
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.workspace_settings.registry import preferences, ranking_preferences
-from kebab.tenancy.current_workspace import acting_in
 from search.engine.search import resolve_scope_at_seq, search, search_in_scope
 from search.errors import GateOutOfTime
 from search.evaluation.comparison import MeasureComparison, compare
@@ -157,11 +156,10 @@ def _limit_time(topics: int) -> Advance:
 
 
 def settings_variant(workspace: Workspace, name: str, *, rerank: bool = False) -> SearchVariant:
-    """Return the variant that searches this workspace, or a copy of it with other settings."""
+    """Return the variant that searches with the settings of `workspace`, stored or not."""
 
     def ask(_: Workspace, query: SearchQuery, *, reader: Reader = OPERATOR) -> SearchResult:
-        with acting_in(workspace.pk):  # `workspace` may be a copy, and not the workspace of the run
-            return search(workspace, query, reader=reader)
+        return search(workspace, query, reader=reader)
 
     return SearchVariant(name=name, ask=ask, settings=_run_settings(workspace, rerank=rerank))
 

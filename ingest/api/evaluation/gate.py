@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/eval/gate`: a job that tests other settings, or new chunks, with the golden queries."""
+"""`/workspaces/{ws}/eval/gate`: a job that tests other settings with the golden queries."""
 
 import uuid
 from typing import Any, ClassVar
@@ -23,8 +23,8 @@ class GateBody(StrictSerializer):
     """The body of a request to evaluate settings with the golden queries."""
 
     settings = PreferencesField(
-        help_text="As in a change of the workspace; null: the default. {}: no other settings, but new chunks"
-        " in place of those of an older version."
+        help_text="As in a change of the workspace; null: the default. {}, with `switch` and `force`: new"
+        " chunks in place of those of an older version."
     )
     switch = serializers.BooleanField(
         default=False,
@@ -55,7 +55,10 @@ class EvalGateView(WorkspaceView):
     @extend_schema(request=GateBody, responses={202: GateAnswerSerializer})
     @idempotent(recheck=_check_replay)
     def post(self, request: Request, ws: str) -> Response:
-        """Evaluate settings with the golden queries, in a job. With `switch` apply them afterwards."""
+        """Evaluate settings with the golden queries, in a job. With `switch` apply them afterwards.
+
+        409 `quality_gate_untested` for `chunk_tokens` and `stemming`, unless `switch` and `force` are set.
+        """
         requested = request_verdict(self.access, **strict_body(request, GateBody))
         job = get_job(self.access, requested.pk)
         location = reverse("api-job", kwargs={"ws": self.workspace.slug, "job_id": job.pk})

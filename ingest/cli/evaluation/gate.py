@@ -1,4 +1,4 @@
-"""`kebab eval gate`: a trial of other settings, or of new chunks, on the golden queries."""
+"""`kebab eval gate`: a trial of other settings on the golden queries."""
 
 import argparse
 
@@ -6,7 +6,7 @@ from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.quality_gate.gate import judge_settings
 from ingest.quality_gate.older_chunks import replace_older_chunks
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import Exit
 from kebab.cli.output import plain, table
 from kebab.cli.progress_bars import bar
 from kebab.cli.settings import parse_settings
@@ -18,26 +18,25 @@ _TOPICS = 20
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting to try, like fusion=convex; without a value: the default. Without --set: new chunks"
-        " in place of those of an older version",
+        help="a setting to try, like fusion=convex; without a value: the default",
     )
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="without --set: replace chunks of an older version, whatever the verdict",
-    )
+    what.add_argument("--force", action="store_true", help="replace chunks of an older version")
 
 
 def _judge_settings(command: KebabCommand, workspace: Workspace, options: Options) -> int:
-    settings = parse_settings(options["set"])
-    if settings and options["force"]:
-        raise CliError("--force replaces older chunks; give it without --set.", code="invalid_request")
-    done = 0
+    if options["force"]:
+        replace_older_chunks(command_line_access(workspace))
+        _show(
+            command, GateVerdict(), sentence="New chunks were requested in place of those of older versions."
+        )
+        return Exit.DONE
+    settings, done = parse_settings(options["set"]), 0
     with bar(command.remarks, "Asking") as progress:
 
         def advance() -> None:
@@ -45,17 +44,13 @@ def _judge_settings(command: KebabCommand, workspace: Workspace, options: Option
             done += 1
             progress.show(done, 0)  # the total is not known in advance
 
-        if options["force"]:
-            access = command_line_access(workspace)
-            verdict = replace_older_chunks(access, is_forced=True, advance=advance)
-        else:
-            verdict = judge_settings(workspace, settings, advance=advance)
+        verdict = judge_settings(workspace, settings, advance=advance)
         progress.finish()
     _show(command, verdict)
-    return Exit.DONE if verdict.passes or options["force"] else Exit.NOTHING
+    return Exit.DONE if verdict.passes else Exit.NOTHING
 
 
-def _show(command: KebabCommand, verdict: GateVerdict) -> None:
+def _show(command: KebabCommand, verdict: GateVerdict, *, sentence: str = "") -> None:
     changed = verdict.differences(_TOPICS)
     if command.as_json:
         per_topic = [{"topic_id": topic, "query": text, "difference": gain} for topic, text, gain in changed]
@@ -68,7 +63,7 @@ def _show(command: KebabCommand, verdict: GateVerdict) -> None:
             }
         )
         return
-    command.console.print(plain(verdict.sentence))
+    command.console.print(plain(sentence or verdict.sentence))
     if changed:
         rows = [{"topic": topic, "query": text, "change": f"{gain:+.4f}"} for topic, text, gain in changed]
         command.console.print(table(("topic", "query", "change"), rows))
@@ -77,7 +72,7 @@ def _show(command: KebabCommand, verdict: GateVerdict) -> None:
 SUBCOMMANDS = (
     Subcommand(
         name="gate",
-        meaning="ask the golden queries under other settings or new chunks; exit 1 when they get worse",
+        meaning="ask the golden queries under other settings; exit 1 when they get worse",
         run=_judge_settings,
         add_arguments=_arguments,
     ),

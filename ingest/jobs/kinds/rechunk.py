@@ -1,7 +1,6 @@
 """Rechunk jobs: documents of a version with other chunks, or a restated one, are ingested again from blobs.
 
-When the chunk size changes, a folder, a repository or a site is synced instead. Jobs with `default_trust`
-read nothing: they apply the source's default trust.
+Jobs with `default_trust` read nothing: they apply the source's default trust.
 """
 
 from django.db import transaction
@@ -14,13 +13,13 @@ from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.upload import stated_fields
 from ingest.jobs.queue.context import Ending, JobContext
-from ingest.jobs.queue.request import request_rechunking, request_sync
+from ingest.jobs.queue.request import request_rechunking
 from ingest.models import JobItem
 from kebab.people.models import Workspace
 from search.corpus import DocumentLocation, ensure_version
 from search.corpus.blobs import read_blob
 from search.corpus.trust_levels import apply_default_trust
-from search.models import Document, SourceKind, SourceVersion
+from search.models import Document, SourceVersion
 
 # Rows per statement when items are written.
 _BATCH = 2_000
@@ -30,10 +29,7 @@ def request_new_chunks(workspace: Workspace, *, requested_by: str = "") -> None:
     """Request the jobs that chunk every document of the workspace by its present settings."""
     versions = SourceVersion.objects.in_workspace(workspace).select_related("source").order_by("pk")
     for version in versions.filter(source__workspace=workspace):
-        if version.source.kind == SourceKind.UPLOAD:
-            request_rechunking(version, requested_by=requested_by)
-        else:
-            request_sync(version.source, version=version.tag, requested_by=requested_by)
+        request_rechunking(version, requested_by=requested_by)
 
 
 def run(context: JobContext) -> Ending:

@@ -141,8 +141,8 @@ def request_default_trust(source: Source, *, requested_by: str = "") -> Job:
 def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
     """Return the job that will judge other settings by the golden queries.
 
-    `payload` names the `settings` ({}: those there are, with new chunks), whether to change to them
-    (`switch`), even if they are worse (`force`).
+    `payload` names the `settings` ({}: those there are, with chunks of older versions replaced), whether to
+    change to them (`switch`), even if they are worse (`force`).
     """
     return create_job(workspace_id, JobKind.GATE, payload=dict(payload), requested_by=requested_by)
 

@@ -109,7 +109,8 @@ class OneWorkspaceView(WorkspaceView):
     def patch(self, request: Request, ws: str) -> Response:
         """Change name, slug, settings or limits; those that are left out stay, null restores the default.
 
-        409 `quality_gate` if ranking settings make the golden queries worse, unless `force` is set.
+        409 `quality_gate` if ranking settings make the golden queries worse, 409 `quality_gate_untested` for
+        settings of indexing if there are golden queries, unless `force` is set.
         """
         fields = strict_body(request, WorkspaceChange)
         quota = fields.pop("quota", None)

@@ -1,39 +1,29 @@
-"""Another chunk size is tried in a copy first, and applied if golden queries do not get worse."""
-
-import json
+"""Another chunk size needs a confirmation where there are golden queries, and applies in the background."""
 
 import pytest
-from django.core.management import call_command
 from django.db import transaction
 
 from ingest.chunking.types import CHUNKER_VERSION
-from ingest.jobs.queue.request import request_embedding
+from ingest.jobs.queue.request import request_embedding, request_gate
 from ingest.models import Job, JobKind
-from ingest.quality_gate.gate import judge_settings
 from ingest.services.uploads import delete_upload
-from kebab.cli.client import job_progress
 from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
+from kebab.people.tokens import mint_token
 from kebab.people.workspaces import change_workspace
 from search.corpus import ensure_source
-from search.embedders.hash_embedder import HashEmbedder
 from search.evaluation import gate
-from search.models import Chunk, Document, Run
-from search.retrieval.types import Mode
-from tests.cli.commands import error_of
-from tests.integration.ingest.quality_gate.conftest import FILLER, FIRST, finish_jobs, versions
+from search.models import Document
+from tests.cli.commands import error_of, run_json
+from tests.integration.ingest.quality_gate.conftest import FILLER, finish_jobs, versions
 from tests.support.actors import member_client, token_client
 from tests.support.corpus import make_workspace
-from tests.support.jobs import embed, fill, upload, work
+from tests.support.jobs import fill, upload, work
 from tests.support.jobs import sync as sync_source
-from tests.support.search import ask, finish_syncs
+from tests.support.search import finish_syncs
 
 SMALL = {"chunk_tokens": 128}
-
-
-def chunks_of(workspace, path):
-    return Chunk.objects.in_workspace(workspace).filter(document__path=path).count()
 
 
 def ask_gate(workspace, client, **body):
@@ -46,68 +36,60 @@ def changes(workspace):
     return AuditEvent.objects.filter(workspace=workspace, action="workspace.changed")
 
 
-def test_smaller_chunks_that_make_golden_queries_worse_are_not_made_unless_by_force(judged_shelf):
+def test_settings_of_indexing_need_force_where_there_are_golden_queries(judged_shelf, subtests):
     client = member_client(judged_shelf, Role.OWNER)
-    job = ask_gate(judged_shelf, client, settings=SMALL, switch=True)
-    assert job.state == "failed"
-    assert "1.0000" in job.error
+    address = f"/api/v1/workspaces/{judged_shelf.slug}"
+    for settings in (SMALL, {"stemming": False}):
+        for send, tail, body in (
+            (client.patch, "", {}),
+            (client.post, "/eval/gate", {}),
+            (client.post, "/eval/gate", {"switch": True}),
+            (client.post, "/eval/gate", {"force": True}),
+        ):
+            with subtests.test(settings=settings, tail=tail, body=body):
+                response = send(address + tail, {"settings": settings, **body}, format="json")
+                assert (response.status_code, response.json()["code"]) == (409, "quality_gate_untested")
+    assert not Job.objects.in_workspace(judged_shelf).filter(kind=JobKind.GATE).exists()
     judged_shelf.refresh_from_db()
     assert judged_shelf.settings == {}
-    assert versions(judged_shelf) == {CHUNKER_VERSION}
-    assert not Job.objects.in_workspace(judged_shelf).filter(kind=JobKind.RECHUNK).exists()
-    assert list(Workspace.objects.values_list("slug", flat=True)) == [
-        judged_shelf.slug
-    ]  # the copies are gone
-    assert Run.objects.in_workspace(judged_shelf).count() == 2
 
     job = ask_gate(judged_shelf, client, settings=SMALL, switch=True, force=True)
     assert job.state == "succeeded", job.error
-    found = changes(judged_shelf).get().detail["quality_gate"]
-    assert (found["before"], found["passes"], found["is_forced"]) == (1.0, False, True)
-    assert found["after"] < 1.0
+    response = client.patch(address, {"settings": {"stemming": False}, "force": True}, format="json")
+    assert response.status_code == 200
+    untested = {"passes": None, "is_forced": True}
+    assert [event.detail["quality_gate"] for event in changes(judged_shelf)] == [untested, untested]
     finish_jobs(judged_shelf)
     assert versions(judged_shelf) == {f"{CHUNKER_VERSION}-128"}
 
 
-def test_chunks_that_make_them_better_are_made_in_the_background(judged_shelf):
-    change_workspace(command_line_access(judged_shelf), settings={"chunk_tokens": 130}, force=True)
-    finish_jobs(judged_shelf)
-    assert versions(judged_shelf) == {f"{CHUNKER_VERSION}-130"}
-    assert chunks_of(judged_shelf, "animals.md") == 2
+def test_gate_job_of_a_trial_that_an_older_release_requested_fails(judged_shelf):
+    token, _ = mint_token(judged_shelf, scopes=("manage",))
+    for settings, reason in ((SMALL, "can't be asked"), ({}, "switch and force")):
+        for switch in (True, False):
+            payload = {"settings": settings, "switch": switch, "force": False, "creator": f"token:{token.pk}"}
+            job = work(request_gate(judged_shelf.pk, payload))
+            assert job.state == "failed"
+            assert reason in job.error
+    judged_shelf.refresh_from_db()
+    assert judged_shelf.settings == {}
+    assert not Job.objects.in_workspace(judged_shelf).filter(kind=JobKind.RECHUNK).exists()
 
-    job = ask_gate(
-        judged_shelf, member_client(judged_shelf, Role.OWNER), settings={"chunk_tokens": None}, switch=True
-    )
-    assert job.state == "succeeded", job.error
-    found = changes(judged_shelf).latest("at").detail["quality_gate"]
-    assert (found["after"], found["better"], found["is_forced"]) == (1.0, 1, False)
-    finish_jobs(judged_shelf)
+
+@pytest.mark.slow
+def test_chunk_size_is_compared_in_an_imported_copy(judged_shelf, tmp_path):
+    run_json("export", str(tmp_path / "shelf.kebab"), "--workspace", judged_shelf.slug)
+    run_json("import", str(tmp_path / "shelf.kebab"), "--workspace", "trial")
+    trial = Workspace.objects.get(slug="trial")
+    at = ("--workspace", "trial")
+    run_json("eval", "run", *at, "--modes", "hybrid", "--name", "before")
+    run_json("workspace", "set", "trial", "chunk_tokens=128", "--force")
+    finish_jobs(trial)
+    assert versions(trial) == {f"{CHUNKER_VERSION}-128"}
+    run_json("eval", "run", *at, "--modes", "hybrid", "--name", "after")
+    compared = run_json("eval", "compare", "before", "after", *at, "--measures", gate.MEASURE)
+    assert compared["measures"][gate.MEASURE]["difference"] < 0
     assert versions(judged_shelf) == {CHUNKER_VERSION}
-    assert chunks_of(judged_shelf, "animals.md") == 1
-    assert ask(judged_shelf, "quokka numbat", Mode.HYBRID).hits[0].doc_path == "animals.md"
-
-
-def test_copies_are_searched_by_the_live_model_and_embed_only_new_text(judged_shelf, settings, monkeypatch):
-    settings.KEBAB_EMBEDDER = FIRST
-    embed(judged_shelf)
-    seen, real = [], HashEmbedder.embed_passages
-    monkeypatch.setattr(
-        HashEmbedder, "embed_passages", lambda self, texts: seen.extend(texts) or real(self, texts)
-    )
-    judge_settings(judged_shelf, SMALL, advance=lambda: None)
-    assert [run.figures["degraded"] for run in Run.objects.in_workspace(judged_shelf)] == [{}, {}]
-    assert len(seen) == 2  # both halves of what is cut in two
-
-
-def test_request_needs_a_job_or_force(judged_shelf):
-    client = member_client(judged_shelf, Role.OWNER)
-    address = f"/api/v1/workspaces/{judged_shelf.slug}"
-    response = client.patch(address, {"settings": SMALL}, format="json")
-    assert (response.status_code, response.json()["code"]) == (409, "quality_gate_slow")
-    assert "eval/gate" in response.json()["detail"]
-
-    assert client.patch(address, {"settings": SMALL, "force": True}, format="json").status_code == 200
-    assert changes(judged_shelf).get().detail["quality_gate"] == {"passes": None, "is_forced": True}
 
 
 def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
@@ -121,27 +103,17 @@ def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
 
 
 @pytest.mark.slow
-def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged_shelf, capsys, monkeypatch):
-    command = ("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=chunk_tokens=128", "--json")
-    with pytest.raises(SystemExit) as worse:
-        call_command(*command)
-    assert worse.value.code == 1
-    verdict = json.loads(capsys.readouterr().out)
-    assert (verdict["passes"], verdict["figures"]["before"]) == (False, 1.0)
-    assert [each["topic_id"] for each in verdict["per_topic"]] == ["quokka"]
-    judged_shelf.refresh_from_db()
-    assert judged_shelf.settings == {}
-
-    call_command("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=rrf_k=60", "--json")
-    assert json.loads(capsys.readouterr().out) == {
+def test_command_line_shows_a_verdict_and_refuses_what_it_cannot_test(judged_shelf):
+    command = ("eval", "gate", f"--workspace={judged_shelf.slug}")
+    assert run_json(*command, "--set=rrf_k=60") == {
         "schema_version": "eval_gate.v1",
         "passes": True,
         "figures": None,
         "per_topic": [],
     }
-    monkeypatch.setattr(job_progress.time, "sleep", lambda _: finish_jobs(judged_shelf))
-    refused = error_of("workspace", "set", judged_shelf.slug, "chunk_tokens=128", code=Exit.ERROR)
-    assert refused["code"] == "quality_gate"
+    change = ("workspace", "set", judged_shelf.slug, "chunk_tokens=128")
+    for refused, code in (((*command, "--set=chunk_tokens=128"), Exit.NOTHING), (change, Exit.ERROR)):
+        assert error_of(*refused, code=code)["code"] == "quality_gate_untested"
 
 
 @pytest.fixture
@@ -153,10 +125,12 @@ def folder_source(transactional_db, mirrors, blobs, embedders, tmp_path):
 
 
 @pytest.mark.slow
-def test_folder_is_cut_again_by_a_sync(folder_source):
+def test_folder_is_cut_again_from_stored_bytes(folder_source):
     assert sync_source(folder_source)["unchanged"] == 0
     assert sync_source(folder_source)["unchanged"] == 1
     change_workspace(command_line_access(folder_source.workspace), settings=SMALL)
+    kinds = set(Job.objects.filter(state="queued").values_list("kind", flat=True))
+    assert JobKind.RECHUNK in kinds and JobKind.SYNC_SOURCE not in kinds
     finish_jobs(folder_source.workspace)
     assert versions(folder_source.workspace) == {f"{CHUNKER_VERSION}-128"}
     assert sync_source(folder_source)["unchanged"] == 1

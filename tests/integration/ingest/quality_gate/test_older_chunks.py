@@ -1,9 +1,9 @@
-"""Chunks of an older chunker are replaced in the background, behind the quality gate."""
+"""Chunks of an older chunker are replaced in the background, with golden queries after a confirmation."""
 
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError
 from django.db.models.functions import Now
 
 from ingest.checks.chunks import check_chunks
@@ -13,13 +13,12 @@ from ingest.jobs.queue.request import cancel, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from ingest.quality_gate.older_chunks import request_replacements
-from ingest.quality_gate.reindex_trial import COPY_PREFIX
 from kebab.people.models import AuditEvent, Role
-from kebab.people.workspaces import store_settings
 from search.corpus import ensure_source
 from search.evaluation import gate
 from search.models import Document
-from tests.integration.ingest.quality_gate.conftest import finish_jobs, judge_golden, versions
+from tests.cli.commands import run, run_json
+from tests.integration.ingest.quality_gate.conftest import finish_jobs, versions
 from tests.support.actors import member_client
 from tests.support.jobs import Killed, die, expire, fill, indexed_texts, sync, work
 
@@ -44,19 +43,6 @@ def events(workspace, name):
     return AuditEvent.objects.filter(workspace=workspace, action=f"chunks.{name}")
 
 
-@pytest.fixture
-def held_shelf(judged_shelf):
-    """Return the shelf after its gate has refused new chunks, which divide the judged document."""
-    store_settings(judged_shelf, {"chunk_tokens": 128})
-    age(judged_shelf, "c4-128")
-    assert open_kinds(judged_shelf) == ["gate"]
-    job = work(Job.objects.get(kind="gate"))
-    assert job.state == "failed"
-    assert "1.0000 before" in job.error
-    judged_shelf.refresh_from_db()
-    return judged_shelf
-
-
 def test_older_chunks_are_replaced_without_golden_queries(shelf, monkeypatch):
     monkeypatch.setattr(gate, "open_run", pytest.fail)
     assert open_kinds(shelf) == []
@@ -77,13 +63,19 @@ def test_later_and_unknown_versions_are_left_alone(shelf):
         assert open_kinds(shelf) == []
 
 
-def test_new_chunks_that_pass_the_gate_are_requested_by_its_job(judged_shelf):
+def test_older_chunks_are_held_for_a_confirmation_where_there_are_golden_queries(judged_shelf):
     age(judged_shelf)
-    assert open_kinds(judged_shelf) == ["gate"]
-    assert work(Job.objects.get(kind="gate")).state == "succeeded"
-    found = events(judged_shelf, "requested").get()
-    assert (found.actor, found.detail["chunker"]) == ("quality gate", CHUNKER_VERSION)
-    assert (found.detail["quality_gate"]["passes"], found.detail["quality_gate"]["topics"]) == (True, 1)
+    assert open_kinds(judged_shelf) == []
+    assert "--force" in check_chunks(False).detail
+    client = member_client(judged_shelf, Role.OWNER)
+    address, body = f"/api/v1/workspaces/{judged_shelf.slug}/eval/gate", {"settings": {}, "switch": True}
+    refused = client.post(address, body, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+
+    response = client.post(address, {**body, "force": True}, format="json")
+    assert work(Job.objects.get(pk=response.json()["job"]["id"])).state == "succeeded"
+    assert events(judged_shelf, "requested").get().detail["chunker"] == CHUNKER_VERSION
+    assert open_kinds(judged_shelf) == ["rechunk"]
     finish_jobs(judged_shelf)
     assert versions(judged_shelf) == {CHUNKER_VERSION}
 
@@ -92,46 +84,15 @@ def test_new_chunks_that_pass_the_gate_are_requested_by_its_job(judged_shelf):
     assert open_kinds(judged_shelf) == ["rechunk"]
 
 
-def test_refused_chunks_are_held_until_the_golden_queries_change(held_shelf):
-    found = events(held_shelf, "held").get().detail
-    assert (found["quality_gate"]["passes"], found["quality_gate"]["before"]) == (False, 1.0)
-    let_a_day_pass(held_shelf)
-    assert open_kinds(held_shelf) == []
-    assert versions(held_shelf) == {"c4-128"}
-
-    source = Document.objects.in_workspace(held_shelf).first().source
-    judge_golden(held_shelf, {"number": "quokka-0.md"}, source=source.key)
-    assert open_kinds(held_shelf) == ["gate"]
-
-
-def test_gate_that_broke_off_is_tried_again_the_next_day(judged_shelf):
+def test_older_chunks_are_replaced_by_force_on_the_command_line(judged_shelf):
     age(judged_shelf)
-    assert open_kinds(judged_shelf) == ["gate"]
-    cancel(Job.objects.get(kind="gate"))
-    assert open_kinds(judged_shelf) == []
-    let_a_day_pass(judged_shelf)
-    assert open_kinds(judged_shelf) == ["gate"]
-
-
-def test_held_chunks_are_replaced_by_force_over_http(held_shelf):
-    client = member_client(held_shelf, Role.OWNER)
-    body = {"settings": {}, "switch": True, "force": True}
-    response = client.post(f"/api/v1/workspaces/{held_shelf.slug}/eval/gate", body, format="json")
-    assert work(Job.objects.get(pk=response.json()["job"]["id"])).state == "succeeded"
-    assert events(held_shelf, "requested").get().detail["quality_gate"]["is_forced"] is True
-    assert open_kinds(held_shelf) == ["rechunk"]
-
-
-def test_older_chunks_are_replaced_by_force_on_the_command_line(shelf, capsys):
-    age(shelf)
-    command = ("eval", "gate", f"--workspace={shelf.slug}", "--json")
-    call_command(*command)
+    command = ("eval", "gate", f"--workspace={judged_shelf.slug}")
+    for options in ((), ("--force", "--set=rrf_k=10")):
+        with pytest.raises(CommandError):
+            run(*command, *options)
     assert not Job.objects.filter(kind="rechunk").exists()
-    call_command(*command, "--force")
+    assert run_json(*command, "--force")["passes"] is True
     assert Job.objects.filter(kind="rechunk", state="queued").count() == 1
-    with pytest.raises(SystemExit) as refused:
-        call_command(*command, "--force", "--set=rrf_k=10")
-    assert refused.value.code == 2
 
 
 def test_documents_that_stay_older_are_not_tried_again(shelf):
@@ -179,10 +140,3 @@ def test_killed_job_loses_no_document(shelf, monkeypatch):
     assert work(job).state == "succeeded"
     assert indexed_texts(shelf) == before
     assert versions(shelf) == {CHUNKER_VERSION}
-
-
-def test_copies_of_a_trial_are_left_alone(shelf):
-    shelf.slug = f"{COPY_PREFIX}1"
-    shelf.save()
-    age(shelf)
-    assert open_kinds(shelf) == []
