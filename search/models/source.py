@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -164,13 +164,14 @@ class Source(models.Model):
 
     @property
     def hidden_parts(self) -> list[str]:
-        """Return what `masked_config` leaves out."""
+        """Return what `masked_config` leaves out, whole and in parts, as a server may repeat one."""
         whole, masked = (_flatten(config.values()) for config in (self.config, self.masked_config))
-        return [
+        hidden = (
             value.removeprefix(shown.rstrip("…"))
             for value, shown in zip(whole, masked, strict=True)
             if value != shown
-        ]
+        )
+        return [part for each in hidden for part in dict.fromkeys((each, *re.split("[/?&=]", each)))]
 
     @property
     def _url(self) -> str:
@@ -198,6 +199,11 @@ def _mask(value: Any, *, keeps_paths: bool) -> Any:
     if isinstance(value, list) and not keeps_paths:
         return [re.sub(r"=.*", "=…", str(each), flags=re.DOTALL) for each in value]
     return value
+
+
+def is_masked(config: Mapping[str, Any]) -> bool:
+    """Return whether a config lacks what `masked_config` leaves out."""
+    return any(each.endswith("…") for each in _flatten(config.values()))
 
 
 def _flatten(values: Iterable[Any]) -> list[str]:

@@ -60,7 +60,7 @@ class ImportResult:
 
     workspace: Workspace
     manifest: Manifest
-    #: Keys of sources that were detached from their folders.
+    #: Keys of sources that were detached from their folders or servers.
     detached: tuple[str, ...] = ()
     #: Names of settings that are invalid in this release.
     dropped_settings: tuple[str, ...] = ()

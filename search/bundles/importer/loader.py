@@ -51,7 +51,7 @@ class Loader:
     reader: BundleReader
     workspace: Workspace
     on_progress: Progress
-    #: Keys of the sources whose folders aren't allowed on this machine; they become uploads.
+    #: Keys of the sources that become uploads: their folders aren't allowed here, or their addresses masked.
     detached: list[str] = field(default_factory=list)
     _ids: dict[str, dict[int, Any]] = field(default_factory=dict)
     _source_of: dict[int, uuid.UUID] = field(default_factory=dict)

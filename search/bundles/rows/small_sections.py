@@ -15,6 +15,8 @@ from search.vectors.lifecycle import filled_spaces
 
 # Independent of ids, so that an imported workspace exports its judgements in the same order.
 _JUDGEMENT_ORDER = ("topic__topic_set", "topic__topic_id", "source__key", "version", "path", "fragment")
+# Attributes in place of fields that may hold secrets.
+_MASKED = {"config": "masked_config"}
 _UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 # Column and target section of each reference, by the name of its field.
 _REFERENCES = {
@@ -49,7 +51,7 @@ def section_row(section: str, instance: Model, numbers: RowNumbers) -> dict[str,
             column, target = _REFERENCES[name]
             values[name] = numbers.of(target, getattr(instance, column))
         else:
-            values[name] = getattr(instance, name)
+            values[name] = getattr(instance, _MASKED.get(name, name))
     return row_to_json(SECTIONS_BY_NAME[section].fields, values)
 
 

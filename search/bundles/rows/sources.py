@@ -7,22 +7,23 @@ from urllib.parse import quote, unquote, urlsplit
 
 from kebab.stack.storage.private_places import PrivateFolders
 from search.models import SourceKind, SourceState
+from search.models.source import is_masked
 
 
 def source_fields(row: Mapping[str, Any], roots: Sequence[Path]) -> tuple[dict[str, Any], bool]:
-    """Return the fields of a source, and whether it was detached from its folder.
+    """Return the fields of a source, and whether it was detached from its folder or server.
 
-    A source retains its folder if it is in `roots`, which the operator allows. Otherwise it becomes an upload
-    source with the same documents.
+    A source retains its folder if it is in `roots`, which the operator allows, and its server if the bundle
+    has the whole address. Otherwise it becomes an upload source with the same documents.
     """
     fields = {name: value for name, value in row.items() if name != "id"}
     is_indexed = row["last_indexed_at"] is not None
     if row["state"] == SourceState.INDEXING:  # the job isn't part of the bundle
         fields["state"] = SourceState.INDEXED if is_indexed else SourceState.PENDING
     folder = _folder(row)
-    if folder is None:
+    if folder is None and not is_masked(row["config"]):
         return fields, False
-    found = _allowed_folder(folder, roots)
+    found = None if folder is None else _allowed_folder(folder, roots)
     if found is None:
         return {**fields, "kind": SourceKind.UPLOAD, "config": {}, "sync_every_minutes": None}, True
     return {**fields, "config": _config_for(found, row)}, False

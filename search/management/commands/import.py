@@ -69,7 +69,8 @@ def _remarks(imported: ImportResult) -> list[str]:
     if imported.detached:
         keys = ", ".join(imported.detached)
         remarks.append(
-            f"KEBAB_FOLDER_ROOTS does not allow what these sources read; they are uploads now: {keys}."
+            "KEBAB_FOLDER_ROOTS does not allow what these sources read, or the bundle lacks their addresses,"
+            f" which may be secrets; they are uploads now: {keys}."
         )
     if imported.dropped_settings:
         remarks.append(f"These settings mean nothing here: {', '.join(imported.dropped_settings)}.")

@@ -11,6 +11,7 @@ from django.core import mail
 
 from ingest.api.sources.views import SourcesView
 from ingest.connectors.records.kinds import RECORD_KINDS
+from kebab.accounts.password_reset import send_reset_mail
 from kebab.http.api.permissions import Need
 from kebab.people.access.caller import Caller, caller_access
 from kebab.people.models import Role, TokenScope, Workspace
@@ -35,6 +36,8 @@ class Planted:
     #: Who may see a secret after its creation, which is who may write it. Nobody without an entry.
     seers: dict[str, Need] = field(default_factory=dict)
     ids: dict[str, list[str]] = field(default_factory=dict)
+    #: What the addresses of servers begin with.
+    site: str = "https://host.example.org"
 
     def mark(self, name: str, seers: Need | None = None) -> str:
         """Return a new secret of this name."""
@@ -69,6 +72,8 @@ def plant_settings(planted: Planted, settings: Any) -> None:
 def plant(planted: Planted, workspace: Workspace) -> None:
     """Create what has secrets by the API, as the people who may."""
     owner = make_member(workspace, Role.OWNER)
+    owner.set_password("a long pass phrase")
+    owner.save()
     client = person_client(owner)
 
     def post(tail: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,9 +95,13 @@ def plant(planted: Planted, workspace: Workspace) -> None:
     planted.secrets["personal token"] = mint_personal_token(owner, scopes=TokenScope)[1]
     post("/invitations", {"email": "ada@example.org", "role": "viewer"})
     planted.secrets["link of an invitation"] = re.search(r"/invitations/([\w-]+)", mail.outbox[-1].body)[1]
+    send_reset_mail(owner.email, "https://kebab.example.org")
+    planted.secrets["link of a new password"] = re.search(r"/password/reset/\w+/(\S+)", mail.outbox[-1].body)[
+        1
+    ]
     access = caller_access(Caller(user=owner), workspace.slug)
     saved = save_search(access, name="tides", text="tides", filters={})
-    planted.secrets["address of a feed"] = open_feed(access, saved.pk)[1]
+    planted.secrets["address of a feed"] = open_feed(access, saved.pk)[1].removeprefix("/feeds/")
     rule = planted.mark("rule of a run", known_preferences()["rules"].need)
     settings = {
         "mode": "lexical",
@@ -113,13 +122,10 @@ def _config(planted: Planted, kind: str) -> dict[str, Any]:
     seers = SourcesView.required["POST"]
     if kind == SourceKind.GIT:
         token = planted.mark("token of git")
-        return {"url": "https://git.example.org/sea/notes.git", "credentials": {"token": token}}
+        return {"url": f"{planted.site}/sea/notes.git", "credentials": {"token": token}}
     if kind == SourceKind.WEB:
         token = planted.mark("sitemap of web", seers)
-        return {
-            "url": "https://docs.example.org/",
-            "sitemap": f"https://docs.example.org/s.xml?token={token}",
-        }
+        return {"url": f"{planted.site}/", "sitemap": f"{planted.site}/s.xml?token={token}"}
     fields = RECORD_KINDS[kind].fields
     config: dict[str, Any] = {
         each.name: "docs" for each in fields if each.is_required and not each.is_credential
@@ -132,9 +138,9 @@ def _config(planted: Planted, kind: str) -> dict[str, Any]:
     if kind == SourceKind.IMAP:
         return {**config, "url": "imaps://mail.example.org"}
     if kind in _PUBLIC_PATHS:
-        return {**config, "url": f"https://host.example.org/{_PUBLIC_PATHS[kind]}"}
+        return {**config, "url": f"{planted.site}/{_PUBLIC_PATHS[kind]}"}
     # A new kind of source is expected to hide its addresses, too.
-    config["url"] = f"https://host.example.org/{planted.mark(f'path of {kind}', seers)}"
+    config["url"] = f"{planted.site}/{planted.mark(f'path of {kind}', seers)}"
     if kind == SourceKind.FEED:
         config["url"] += f"?token={planted.mark(f'query of {kind}', seers)}"
     return config

@@ -1,20 +1,29 @@
 """Every secret against every door: who may not write it is not shown it."""
 
+import re
 import uuid
 from collections import defaultdict
 from functools import partial
 
 import pytest
 from django.apps import apps
+from django.core import mail
+from django.db.models.functions import Now
+from django.test import Client
 
+from ingest.jobs.queue.request import request_sync
 from kebab.cli.client.listing import SCOPED_KINDS
 from kebab.people.access.caller import Caller as Identity
 from kebab.people.access.caller import caller_access, caller_of_token
-from kebab.people.models import Role, TokenScope, User
+from kebab.people.models import AuditEvent, Role, TokenScope, User
 from kebab.people.tokens import mint_personal_token, mint_token, verify_token
+from kebab.webhooks.failure_mail import mail_disabled
+from kebab.webhooks.models import Delivery, Endpoint
+from search.bundles.rows.small_sections import write_small_sections
 from search.mcp.call_context import Call
 from search.mcp.tools.registry import TOOLS, answer_call
-from search.models import Source
+from search.models import Document, SavedSearch, Source
+from search.notifications.alert_mail import send_alert_mails
 from tests.cli.commands import run
 from tests.security.leaks.answers import captured_log
 from tests.security.leaks.callers import Caller
@@ -23,7 +32,11 @@ from tests.security.leaks.canaries import Target
 from tests.security.leaks.requests import ROUTES, send_and_roll_back
 from tests.security.leaks.routes import routes
 from tests.security.rights.secrets import Planted, plant, plant_settings
-from tests.support.actors import bearer_client, make_member, person_client
+from tests.support.actors import bearer_client, make_member, member_client, person_client
+from tests.support.api import address
+from tests.support.corpus import make_workspace, write
+from tests.support.hostile_server import serving
+from tests.support.jobs import work
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +166,110 @@ def test_tools_of_agents_show_no_secret(planted, workspace):
     for tool in TOOLS.values():
         answer = answer_call(tool, asked, Call(access=access))
         assert planted.shown_in(f"{answer.text} {answer.data}") == set(), tool
+
+
+def _bundle(planted, workspace):
+    rows = []
+    write_small_sections(workspace, lambda section, body: rows.append(body.decode()) or len(rows))
+    return "\n".join(rows)
+
+
+def _feed(planted, workspace):
+    return read(Client(), f"/feeds/{planted.secrets['address of a feed']}")
+
+
+def _alert_mail(planted, workspace):
+    write(workspace, "tides.md", "tides")
+    unsent = list(Document.objects.values_list("doc_id", flat=True))
+    SavedSearch.objects.update(notify="mail", unsent=unsent, mail_due_at=Now())
+    assert send_alert_mails() == 1
+    return mail.outbox[-1].body
+
+
+def _mail_about_a_webhook(planted, workspace):
+    mail_disabled(Endpoint.objects.get(), "It answered 410.")
+    return mail.outbox[-1].body
+
+
+def _webhook(planted, workspace):
+    hook = planted.ids["/webhooks"][0]
+    assert (
+        member_client(workspace, Role.OWNER).post(address(workspace, f"/webhooks/{hook}/test")).status_code
+        == 202
+    )
+    return Delivery.objects.get().body
+
+
+def _audit(planted, workspace):
+    return "\n".join(f"{event.subject} {event.detail}" for event in AuditEvent.objects.all())
+
+
+#: Doors without callers of their own: who opens them, and the secrets that they are meant for.
+DOORS = {
+    "bundle": (_bundle, {"rule of a run"}),
+    "feed": (_feed, {"address of a feed"}),
+    "alert mail": (_alert_mail, set()),
+    "mail about a webhook": (_mail_about_a_webhook, set()),
+    "webhook": (_webhook, set()),
+    "audit log": (_audit, set()),
+}
+
+
+@pytest.fixture
+def _mail_is_delivered(monkeypatch, settings):
+    settings.KEBAB_URL = "https://kebab.example.org"
+    for module in ("kebab.webhooks.failure_mail", "ingest.jobs.queue.failure_mail"):
+        monkeypatch.setattr(f"{module}.mail_is_delivered", lambda: True)
+
+
+@pytest.mark.usefixtures("_mail_is_delivered")
+def test_doors_show_only_secrets_that_they_are_meant_for(planted, workspace, subtests):
+    for door, (open_door, meant) in DOORS.items():
+        with subtests.test(door=door), captured_log() as lines:
+            text = open_door(planted, workspace)
+            assert text
+            assert planted.shown_in(text) == meant
+            assert planted.shown_in("\n".join(lines)) == set()
+
+
+def test_links_that_are_secrets_are_not_logged(planted):
+    mails = "\n".join(each.body for each in mail.outbox)
+    links = re.findall(r"https?://[^/]+(/(?:invitations|password/reset)/\S+)", mails)
+    links.append(f"/feeds/{planted.secrets['address of a feed']}")
+    with captured_log() as lines:
+        answers = [Client().get(link).status_code for link in links]
+    assert sorted(answers) == [200, 302, 302]
+    assert planted.shown_in("\n".join(lines)) == set()
+
+
+def _repeat_request(exchange):
+    """Lead each request elsewhere, in words that repeat all of it."""
+    while head := exchange.rfile.readline().decode():
+        while (line := exchange.rfile.readline().decode()).strip():
+            head += line
+        place = head.split()[1].partition("?")[0]
+        status = "404" if place == "/robots.txt" else "302"
+        exchange.begin(f"{status} {head.splitlines()[0]}", Location=f"{place}/", Content_Length=len(head))
+        exchange.send(head.encode())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_mail_is_delivered", "transactional_db", "mirrors")
+def test_words_of_servers_show_no_secret(settings, subtests):
+    settings.KEBAB_CONNECTORS, settings.KEBAB_PRIVATE_HOSTS = {"wiki": ["/usr/bin/wiki"]}, {"127.0.0.1"}
+    workspace = make_workspace()
+    client = member_client(workspace, Role.OWNER)
+    with serving(_repeat_request) as server, captured_log() as lines:
+        planted = Planted(site=server.url)
+        plant_settings(planted, settings)
+        plant(planted, workspace)
+        for source in Source.objects.exclude(kind__in=("imap", "program")):
+            with subtests.test(kind=source.kind):
+                mail.outbox.clear()
+                preview = client.post(address(workspace, f"/sources/{source.pk}/test")).content.decode()
+                job = work(request_sync(source))
+                sent, delivery = mail.outbox[0].body, Delivery.objects.order_by("-pk")[0].body
+                assert job.error
+                assert job.error in sent
+                assert planted.shown_in("\n".join((preview, job.error, sent, delivery))) == set()
+    assert planted.shown_in("\n".join(lines)) == set()

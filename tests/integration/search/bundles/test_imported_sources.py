@@ -5,6 +5,7 @@ import pytest
 from ingest.connectors.git.address import file_url, parse_address, repository_url
 from ingest.jobs.queue.request import request_sync
 from search.bundles.importer.importer import ImportRequest, import_bundle
+from search.bundles.rows.small_sections import RowNumbers, section_row
 from search.bundles.rows.sources import source_fields
 from search.models import Source
 from tests.integration.search.bundles.forgeries import forge, put_fields
@@ -40,6 +41,32 @@ def test_folder_that_is_not_allowed_is_detached(sample, settings, tmp_path):
     assert (inside.kind, inside.config, two.detached) == ("folder", {"path": allowed}, ())
     # Nothing is read before somebody asks for it.
     assert [(each.watch, each.next_sync_at) for each in (outside, inside)] == [(False, None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("feed", {"url": "https://news.example.org/hush?token=hush"}),
+        ("webdav", {"url": "https://cloud.example.org/hush"}),
+        ("web", {"url": "https://docs.example.org/", "sitemap": "https://docs.example.org/s.xml?token=hush"}),
+        ("program", {"program": "wiki", "options": ["key=hush"]}),
+    ],
+)
+def test_source_whose_address_is_masked_becomes_an_upload_source(kind, config):
+    exported = section_row("sources", Source(kind=kind, config=config), RowNumbers())
+    fields, is_detached = source_fields(row(kind, **exported["config"]), [])
+    assert "hush" not in str(exported)
+    assert (is_detached, fields["kind"], fields["config"]) == (True, "upload", {})
+    # Bundles of earlier releases have the whole address.
+    fields, is_detached = source_fields(row(kind, **config), [])
+    assert (is_detached, fields["kind"], fields["config"]) == (False, kind, config)
+
+
+def test_source_that_is_named_by_its_address_keeps_it():
+    config = {"url": "https://git.example.org/sea/notes.git", "branch": "main"}
+    exported = section_row("sources", Source(kind="git", config=config), RowNumbers())
+    assert exported["config"] == config
+    assert source_fields(row("git", **config), [])[1] is False
 
 
 def test_folder_below_a_link_is_synced_after_an_import(sample, settings, linked_folder):

@@ -34,19 +34,24 @@ def test_address_is_masked(url, masked, with_path):
 @pytest.mark.parametrize(
     ("kind", "config", "masked", "hidden"),
     [
-        ("feed", {"url": "https://example.org/hush?t=1"}, {"url": "https://example.org/…"}, ["hush?t=1"]),
+        (
+            "feed",
+            {"url": "https://example.org/hush?t=1"},
+            {"url": "https://example.org/…"},
+            ["hush?t=1", "hush", "t", "1"],
+        ),
         ("later", {"url": "https://example.org/hush"}, {"url": "https://example.org/…"}, ["hush"]),
         (
             "program",
             {"program": "a", "options": ["b=c=d", "e"]},
             {"program": "a", "options": ["b=…", "e"]},
-            ["c=d"],
+            ["c=d", "c", "d"],
         ),
         (
             "web",
             {"sitemap": "https://example.org/s?t=1", "include": ["a=b"], "max_pages": 3},
             {"sitemap": "https://example.org/s?…", "include": ["a=b"], "max_pages": 3},
-            ["t=1"],
+            ["t=1", "t", "1"],
         ),
         ("git", {"url": "git@example.org:a/b.git"}, {"url": "git@example.org:a/b.git"}, []),
     ],
