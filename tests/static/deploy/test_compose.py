@@ -81,14 +81,14 @@ def test_compose_and_handbook_count_the_same_connections():
         int(re.search(rf'positive_number\("KEBAB_WEB_{name}", (\d+)\)', settings)[1])
         for name in ("WORKERS", "THREADS")
     )
-    process = 7 * threads + 10
+    process = 7 * threads + 13
     node = processes * process
-    assert f"`7 × KEBAB_WEB_THREADS + 10` ({process})" in page and f"`{node} × nodes + 4 × workers" in page
+    assert f"`7 × KEBAB_WEB_THREADS + 13` ({process})" in page and f"`{node} × nodes + 4 × workers" in page
     compose = (DEPLOY / "compose" / "compose.yaml").read_text()
     assert f"may use {node} connections, {process} for each" in compose
     nodes = [name for name, definition in ours().items() if definition["command"] == ["web"]]
     (most,) = re.findall(r"max_connections=(\d+)", compose)
-    assert int(most) > node * len(nodes) + 24 * 4 + 3 + 34
+    assert int(most) > node * len(nodes) + 20 * 4 + 3 + 34
 
 
 def lies_on_disk(service, path):
