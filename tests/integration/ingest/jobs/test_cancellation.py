@@ -12,16 +12,16 @@ from ingest.jobs.queue import lease, run
 from ingest.jobs.queue.request import cancel
 from ingest.models import Job, JobState
 from kebab.database.interruption import Interruption, interruptible
+from kebab.people.operator_token import OPERATOR_PREFIX
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
-from search.evaluation.gate import ACTOR
 from search.models import Source
 from tests.support.concurrency import until_blocked
 from tests.support.jobs import now_of
 
 #: what the payloads of all kinds have
 PAYLOAD = {"version": "", "path": "a.md", "blob": "0" * 64, "prefix": "", "run": str(uuid4())}
-GATE = {"settings": {}, "switch": False, "force": False, "creator": ACTOR}
+GATE = {"settings": {"rrf_k": 30}, "switch": False, "force": False, "creator": f"{OPERATOR_PREFIX}ada"}
 
 
 @pytest.fixture
