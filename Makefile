@@ -77,8 +77,8 @@ pins: ## write requirements with the hashes of all that may be installed, from t
 			--custom-compile-command "make pins" $$file.in --output-file $$file.txt || exit 1; \
 	done
 
-bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure the speed budgets on this machine (PEERS=1: peers beside Kebab; ARGS="--path FOLDER")
-	@$(BIN)/$(if $(filter-out 0,$(PEERS)),python -m tests.drills.bench peers,kebab bench) $(ARGS)
+bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(TESTS_INSTALLED)) ## measure the speed budgets on this machine (PEERS=1: peers beside Kebab; ARGS="--path FOLDER")
+	@$(BIN)/python -m tests.drills.bench $(if $(filter-out 0,$(PEERS)),peers,budgets) $(ARGS)
 
 drill: $(TESTS_INSTALLED) ## kill processes, cut lines, fill disks while clients work, and see that nothing is lost (ARGS="--scenes siege --siege-kills 30")
 	$(BIN)/python -m tests.drills.crash $(ARGS)

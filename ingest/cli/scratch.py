@@ -1,20 +1,13 @@
-"""Scratch workspace and folder for the duration of a measurement."""
+"""Scratch workspace for the duration of a measurement."""
 
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from django.conf import settings
-
-from ingest.cli.demo.corpus import write_corpus
-from kebab.locations import DOCS
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspaces import create_workspace
-from kebab.stack.paths import DataDirectory
 
 
 @contextmanager
@@ -26,19 +19,3 @@ def scratch_workspace(command: str) -> Iterator[Workspace]:
         yield workspace
     finally:
         delete_workspace(command_line_access(workspace))
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Create a folder that the workers can read, and delete it at the end of the block, also on errors."""
-    parent = DataDirectory(settings.KEBAB_DATA_DIR).bench
-    parent.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=parent) as folder:
-        yield Path(folder)
-
-
-def demo_folder() -> Path:
-    """Write the documents of the demonstration, and return their folder."""
-    folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
-    write_corpus(folder, DOCS.parent)
-    return folder

@@ -56,7 +56,6 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Measure": {
         "eval": "measure the quality of search on judged queries",
-        "bench": "measure speed, on your documents too",
     },
     "Help": {
         "help": "list the commands, or explain one",

@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 
 OURS = {"kebab", "search", "ingest", "tests"}
 EXTRAS = ("rerank", "ocr", "s3", "telemetry", "peers")
-# `kebab bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
+# `make bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
 BESIDE_TORCH = {"sentence-transformers", "transformers"}
 # They are used without being imported by name: Django apps, the event loop of granian, binaries.
 USED_BY_NAME = {

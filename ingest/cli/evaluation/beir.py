@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.cli.bench.machine import conditions
 from ingest.cli.evaluation.arguments import depth, fusions, modes, named_runs, number
 from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
@@ -17,6 +16,7 @@ from kebab.cli.progress_bars import bar, counting_bar
 from kebab.people.models import Workspace
 from search.evaluation.beir import JudgedSet, read_documents, read_judged_set, topics_of_set
 from search.evaluation.judged import DocumentName
+from search.evaluation.machine import describe_machine
 from search.evaluation.metrics import BEIR_MEASURES
 from search.evaluation.record import run_record
 from search.evaluation.results import RunResult
@@ -146,5 +146,10 @@ def _record(workspace: Workspace, judged: JudgedSet, loaded: LoadResult, k: int)
         **run_record(workspace, judged),
         "k": k,
         "refused": loaded.refused,
-        "machine": conditions(chunks=chunks, documents=len(loaded.names), queries=len(judged.topics)),
+        "machine": {
+            **describe_machine(),
+            "documents": len(loaded.names),
+            "chunks": chunks,
+            "queries": len(judged.topics),
+        },
     }

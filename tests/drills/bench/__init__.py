@@ -1,1 +1,1 @@
-"""Measurements of Kebab beside peers, and of how costs grow."""
+"""Measurements of the speed budgets, of Kebab beside peers, and of how costs grow."""

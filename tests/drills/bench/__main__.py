@@ -1,4 +1,4 @@
-"""`python -m tests.drills.bench peers | growth | tenants | report`: measurements by hand, on a quiet machine.
+"""`python -m tests.drills.bench budgets | peers | growth | tenants | filters`: measurements by hand.
 
 The embedded servers and workers run for the measurement unless a stack runs; what is measured goes into
 workspaces of its own, which are deleted however the run ends.

@@ -11,11 +11,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.bench.ingestion import check_succeeded, ingest_folder
-from ingest.cli.bench.machine import conditions
-from ingest.cli.bench.plan import stack_url
 from ingest.cli.job_progress import follow
-from ingest.cli.scratch import demo_folder, scratch_workspace
+from ingest.cli.scratch import scratch_workspace
 from ingest.jobs.queue.request import request_embedding
 from kebab.cli.client.ingest_targets import existing_folder
 from kebab.cli.command import KebabCommand
@@ -26,6 +23,10 @@ from kebab.cli.parser import add_subcommand
 from kebab.people.models import Workspace
 from search.evaluation.machine import describe_machine
 from search.models import Chunk, Document
+from tests.drills.bench.budgets.ingestion import check_succeeded, ingest_folder
+from tests.drills.bench.budgets.machine import conditions
+from tests.drills.bench.budgets.plan import PARTS, READING_PARTS, BudgetMeasurement, Plan, stack_url
+from tests.drills.bench.folders import demo_folder
 from tests.drills.bench.growth.filters import Filters, measure_filters
 from tests.drills.bench.growth.measure import Growth, measure_growth
 from tests.drills.bench.growth.tenants import Tenants, measure_tenants
@@ -50,10 +51,18 @@ def _positive(text: str) -> int:
     return number
 
 
+def _parts(text: str) -> tuple[str, ...]:
+    named = {part.strip() for part in text.split(",")}
+    unknown = sorted(named - set(PARTS))
+    if unknown:
+        raise ArgumentTypeError(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    return tuple(part for part in PARTS if part in named)
+
+
 class Command(KebabCommand):
     """The measurements; each prints tables, or a `bench.v1` with `--json`."""
 
-    help = "Measure Kebab beside peers, and how its costs grow."
+    help = "Measure the speed budgets, Kebab beside peers, and how its costs grow."
     needs = "workers"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -63,6 +72,19 @@ class Command(KebabCommand):
             "--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too"
         )
         kinds = parser.add_subparsers(dest="kind", required=True)
+        budgets = add_subcommand(kinds, "budgets", "measure the speed budgets on this machine")
+        budgets.add_argument(
+            "--path", type=existing_folder, metavar="FOLDER", help="what to ingest (the demo's documents)"
+        )
+        budgets.add_argument(
+            "--workspace", metavar="W", help="search this one, which is not changed, instead of a folder's"
+        )
+        budgets.add_argument(
+            "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
+        )
+        budgets.add_argument(
+            "--parts", type=_parts, metavar="PART,…", help=f"of {','.join(PARTS)} (all that can be measured)"
+        )
         peers = add_subcommand(kinds, "peers", "compare with the peers that are installed, by turns")
         peers.add_argument(
             "--path", type=existing_folder, metavar="FOLDER", help="text to ingest (the demo's)"
@@ -108,7 +130,7 @@ class Command(KebabCommand):
             "--queries", type=_positive, default=200, metavar="N", help="heading-like queries (200)"
         )
         add_subcommand(
-            kinds, "report", "write the `bench.v1` on standard input, as `kebab bench --json` prints it"
+            kinds, "report", "write the `bench.v1` on standard input, as `budgets --json` prints it"
         )
 
     def run_command(self, **options: Any) -> None:
@@ -116,6 +138,7 @@ class Command(KebabCommand):
         # Workspaces are deleted also when the measurement is interrupted.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         measure = {
+            "budgets": self._measure_budgets,
             "peers": self._compare,
             "growth": self._measure_growth,
             "tenants": self._measure_tenants,
@@ -140,6 +163,20 @@ class Command(KebabCommand):
             ingest_folder(workspace, options["path"] or demo_folder(), "bench", self.remarks)
             check_succeeded(follow(request_embedding(workspace.pk), self.remarks, "Embedding"))
             yield workspace
+
+    def _measure_budgets(self, options: dict[str, Any]) -> dict[str, Any]:
+        _check_budgets(options)
+        every_part = PARTS if options["workspace"] is None else READING_PARTS
+        plan = Plan(parts=options["parts"] or every_part, queries=options["queries"])
+        if options["workspace"] is not None:
+            return self._run_budgets(find_workspace(options["workspace"]), None, plan)
+        with scratch_workspace("bench") as workspace:
+            return self._run_budgets(workspace, options["path"] or demo_folder(), plan)
+
+    def _run_budgets(self, workspace: Workspace, folder: Path | None, plan: Plan) -> dict[str, Any]:
+        measurement = BudgetMeasurement(workspace=workspace, folder=folder, plan=plan, remarks=self.remarks)
+        figures, found = measurement.run()
+        return {"conditions": found, "figures": [figure.as_json() for figure in figures]}
 
     def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["path"] and options["workspace"]:
@@ -189,3 +226,15 @@ def _facts(workspace: Workspace, queries: int) -> dict[str, Any]:
     chunks = Chunk.objects.in_workspace(workspace).count()
     documents = Document.objects.in_workspace(workspace).count()
     return conditions(chunks=chunks, documents=documents, queries=queries)
+
+
+def _check_budgets(options: dict[str, Any]) -> None:
+    """Raise CliError for incompatible options."""
+    writes = set(options["parts"] or ()) - set(READING_PARTS)
+    wrong = {
+        "--path and --workspace": options["path"] and options["workspace"],
+        "--workspace with parts that write": options["workspace"] and writes,
+    }
+    for what, is_given in wrong.items():
+        if is_given:
+            raise CliError(f"budgets takes no {what}; see budgets --help.", code="invalid_request")

@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.console import Console
 
-from ingest.cli.bench.output import show as show_figures
 from kebab.cli.output import table
+from tests.drills.bench.budgets.output import show as show_figures
 from tests.drills.bench.report.tables import tenant_lines
 
 _SPEED = ("group", "system", "p50_ms", "p95_ms", "times_kebab", "note")

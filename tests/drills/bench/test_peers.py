@@ -2,13 +2,13 @@
 
 import pytest
 
-from ingest.cli.bench.clients import Client, ClientRequest
 from ingest.cli.judged_documents import embed_all
 from kebab.people.models import Workspace
 from search.embedders.hash_embedder import HashEmbedder
 from tests.cli.commands import run_json
 from tests.cli.ingest.beir_folder import write_beir
 from tests.cli.ingest.stub_server import serving
+from tests.drills.bench.budgets.clients import Client, ClientRequest
 from tests.drills.bench.command import Command
 from tests.drills.bench.peers import registry, servers
 from tests.drills.bench.peers.corpus import Corpus

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ingest.cli.bench.figures import Figure
+from tests.drills.bench.budgets.figures import Figure
 from tests.drills.bench.report import page
 from tests.drills.bench.report.page import write_report
 

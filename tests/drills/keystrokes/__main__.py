@@ -1,7 +1,7 @@
 """Measure the time from a key to painted hits in a browser (`python -m tests.drills.keystrokes`).
 
 The stack of KEBAB_DATA_DIR must be running (`kebab up`). Queries are headings of the workspace, drawn with
-the same fixed seed as in `kebab bench`, and typed key by key. A key's time ends when hits of a query that
+the same fixed seed as in `make bench`, and typed key by key. A key's time ends when hits of a query that
 includes it are painted, which may be those of the next key. The first paint is that of the page with hits in
 a browser without any cached files.
 """
@@ -24,13 +24,13 @@ django.setup()
 from django.conf import settings  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from ingest.cli.bench.search import heading_queries  # noqa: E402
 from kebab.cli.lookup import find_workspace  # noqa: E402
 from kebab.people.models import Membership, Role, User, Workspace  # noqa: E402
 from kebab.stack.servers.borrowed_servers import borrow_stack  # noqa: E402
 from kebab.stack.supervisor.state import running_state  # noqa: E402
 from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402
 from search.models import Chunk  # noqa: E402
+from tests.drills.bench.budgets.search import heading_queries  # noqa: E402
 from tests.pages.every_page.test_budgets import PAINTED  # noqa: E402
 from tests.support.browser import running_browser, session_cookie  # noqa: E402
 

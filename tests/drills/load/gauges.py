@@ -9,12 +9,12 @@ import psutil
 from asgiref.sync import sync_to_async
 from django.db import connection, connections
 
-from ingest.cli.bench.machine import family_mb
 from ingest.models import OPEN_STATES, Job
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.supervisor.watchdog import queue_lengths
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.roles import OWNER
+from tests.drills.bench.budgets.machine import family_mb
 from tests.support.stack import Stack
 
 PERIOD_S = 5.0

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import httpx
 
-from ingest.cli.bench.search import heading_queries
 from ingest.models import OPEN_STATES, Job
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.tokens import mint_token
 from kebab.stack.paths import DataDirectory
 from search.models import Chunk, Document
+from tests.drills.bench.budgets.search import heading_queries
 from tests.drills.bench.growth.texts import GrowingText, TextWriter
 from tests.drills.load.traffic import LoadedWorkspace, ring_path, ring_paths
 from tests.support.stack import Stack, eventually

@@ -19,7 +19,6 @@ _MACHINE_COMMANDS = {
     "alive",
     "backup",
     "beat",
-    "bench",
     "changepassword",
     "connector",
     "createsuperuser",

@@ -11,8 +11,6 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from ingest.cli.bench.figures import Figure
-from ingest.cli.bench.search import WARM_UP, heading_queries
 from ingest.cli.scratch import scratch_workspace
 from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
@@ -24,6 +22,8 @@ from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import Chunk, Document
 from search.retrieval.query.metadata import filter_values
+from tests.drills.bench.budgets.figures import Figure
+from tests.drills.bench.budgets.search import WARM_UP, heading_queries
 from tests.drills.bench.growth.texts import GrowingText
 
 _SEED = 1

@@ -11,10 +11,7 @@ from django.conf import settings
 from django.db import connection
 from rich.console import Console
 
-from ingest.cli.bench.ingestion import ingest_folder, warm_up
-from ingest.cli.bench.machine import memory_figures
-from ingest.cli.bench.search import WARM_UP, heading_queries, search_all, stack_client
-from ingest.cli.scratch import scratch_folder, scratch_workspace
+from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
 from kebab.stack.supervisor.state import running_state
 from search.embedders.base import Embedder
@@ -29,6 +26,10 @@ from search.vectors.index import drop_index_concurrently, ensure_index, index_na
 from search.vectors.quantised_file import SUFFIX
 from search.vectors.quantised_index import prepare_codes
 from search.vectors.spaces import ensure_live_space, update_known_share
+from tests.drills.bench.budgets.ingestion import ingest_folder, warm_up
+from tests.drills.bench.budgets.machine import memory_figures
+from tests.drills.bench.budgets.search import WARM_UP, heading_queries, search_all, stack_client
+from tests.drills.bench.folders import scratch_folder
 from tests.drills.bench.growth.idle import cpu_taken
 from tests.drills.bench.growth.texts import GrowingText, TextWriter
 from tests.drills.bench.growth.vectors import Filled, fill_vectors

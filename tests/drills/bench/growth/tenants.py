@@ -13,9 +13,7 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
-from ingest.cli.bench.search import search_s, stack_client
 from ingest.cli.folders import sync_folder
-from ingest.cli.scratch import scratch_folder
 from ingest.models import OPEN_STATES, Job
 from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
 from kebab.cli.errors import CliError
@@ -35,6 +33,8 @@ from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
 from search.tasks import prune_answers_task, prune_changes_task, prune_queries_task
 from search.vectors.spaces import ensure_live_space
+from tests.drills.bench.budgets.search import search_s, stack_client
+from tests.drills.bench.folders import scratch_folder
 from tests.drills.bench.growth.idle import count_resources, idle_cores
 from tests.drills.bench.growth.measure import as_json, memory_mb, tables_bytes
 from tests.drills.bench.growth.texts import GrowingText, TextWriter

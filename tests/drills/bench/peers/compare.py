@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.cli.bench.search import heading_queries
 from kebab.people.models import Workspace
 from search.embedders.configured import configured_embedder
 from search.evaluation.beir import read_judged_set
 from search.retrieval.errors import EmbedderUnavailable
+from tests.drills.bench.budgets.search import heading_queries
 from tests.drills.bench.peers.corpus import Corpus
 from tests.drills.bench.peers.judged import judged_rows
 from tests.drills.bench.peers.registry import PEERS, Peer

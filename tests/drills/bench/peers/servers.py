@@ -17,14 +17,14 @@ from urllib.parse import quote
 import numpy as np
 from django.conf import settings
 
-from ingest.cli.bench.clients import CLIENTS, Client, ClientRequest, Crowd, ask_at_once
-from ingest.cli.bench.demo_start import free_port
-from ingest.cli.bench.search import stack_client
 from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_logs import log_tail
 from search.evaluation.latency import Latencies
+from tests.drills.bench.budgets.clients import CLIENTS, Client, ClientRequest, Crowd, ask_at_once
+from tests.drills.bench.budgets.demo_start import free_port
+from tests.drills.bench.budgets.search import stack_client
 from tests.drills.bench.peers.corpus import Corpus
 from tests.drills.bench.peers.registry import installed_version
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ingest.cli.bench.search import search_s
 from kebab.people.models import Workspace
 from search.embedders.configured import clear_query_caches, embedder_for_queries
 from search.evaluation.latency import Latencies
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space
+from tests.drills.bench.budgets.search import search_s
 from tests.drills.bench.peers.corpus import Corpus
 from tests.drills.bench.peers.registry import Peer, PeerSearch, open_peer
 

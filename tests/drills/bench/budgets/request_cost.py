@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import orjson
 
-from ingest.cli.bench.figures import Figure
-from ingest.cli.bench.search import WARM_UP, search_token
 from kebab.cli.errors import CliError
 from kebab.http.handlers import ViewHandler
 from kebab.people.models import Workspace
 from search.retrieval.types import Mode
+from tests.drills.bench.budgets.figures import Figure
+from tests.drills.bench.budgets.search import WARM_UP, search_token
 
 # By kind of request: milliseconds of processor time, and Python calls.
 _BUDGETS: Final = {"blank": (1.5, None), "lexical": (4.0, None), "hybrid": (8.0, 6_000)}

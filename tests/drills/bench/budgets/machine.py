@@ -5,10 +5,10 @@ from typing import Any
 import psutil
 from django.conf import settings
 
-from ingest.cli.bench.figures import Figure, missing_figure
 from kebab.stack.models import StackProcess
 from kebab.stack.supervisor.state import StackState
 from search.evaluation.machine import describe_machine
+from tests.drills.bench.budgets.figures import Figure, missing_figure
 
 _BUDGETS_MB = {"web": 350.0, "worker": 500.0, "embedder": 500.0}
 _MB = 1_000_000

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from ingest.cli.bench.clients import Client
-from ingest.cli.bench.figures import Figure, missing_figure
-from ingest.cli.bench.search import stack_client
 from kebab.people.models import Workspace
 from search.evaluation.latency import Latencies
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import Chunk
+from tests.drills.bench.budgets.clients import Client
+from tests.drills.bench.budgets.figures import Figure, missing_figure
+from tests.drills.bench.budgets.search import stack_client
 
 _CHUNKS = 100_000
 _AT_MOST_S = 15.0

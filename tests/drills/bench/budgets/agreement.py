@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ingest.cli.bench.figures import Figure
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.access.scope import resolve_scope
@@ -11,6 +10,7 @@ from search.mirror.query.lexical import TEXT_WEIGHT, LexicalLeg
 from search.retrieval.fusion.legs import unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.settings.search_settings import SearchSettings
+from tests.drills.bench.budgets.figures import Figure
 
 _TOP = 10
 _UNSHORTENED = """

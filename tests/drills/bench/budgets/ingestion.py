@@ -6,8 +6,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ingest.cli.bench.embedder import embedder_figures
-from ingest.cli.bench.figures import Figure, missing_figure, value_of
 from ingest.cli.folders import sync_folder
 from ingest.cli.job_progress import await_end, follow, reload_job
 from ingest.jobs.queue.request import request_embedding
@@ -20,6 +18,8 @@ from search.embedders.configured import configured_embedder
 from search.evaluation.latency import percentile
 from search.mirror import local_mirrors
 from search.models import Chunk
+from tests.drills.bench.budgets.embedder import embedder_figures
+from tests.drills.bench.budgets.figures import Figure, missing_figure, value_of
 
 _UPLOADS = 20
 _WARM_UPS = 4

@@ -1,4 +1,4 @@
-"""Figures of the parts of `kebab bench`."""
+"""Figures of the parts of the budgets."""
 
 import json
 from contextlib import contextmanager
@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.cli.bench import demo_start
-from ingest.cli.bench.agents import mcp_figure
-from ingest.cli.bench.figures import Figure, latency_figures
-from ingest.cli.bench.mirror_rebuild import rebuild_figures
-from ingest.cli.bench.search import heading_queries, http_figures
 from kebab.cli.errors import CliError
 from kebab.people.models import ApiToken
 from search.evaluation.latency import percentile
 from search.mirror.local_mirrors import mirror_files
 from tests.cli.ingest.stub_server import serving
+from tests.drills.bench.budgets import demo_start
+from tests.drills.bench.budgets.agents import mcp_figure
+from tests.drills.bench.budgets.figures import Figure, latency_figures
+from tests.drills.bench.budgets.mirror_rebuild import rebuild_figures
+from tests.drills.bench.budgets.search import heading_queries, http_figures
 from tests.support.corpus import chunk, write
 from tests.support.search import sync
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ingest.cli.bench.clients import ClientRequest
-from ingest.cli.bench.figures import Figure
-from ingest.cli.bench.search import stack_client
 from kebab.people.models import Workspace
 from search.evaluation.latency import Latencies
+from tests.drills.bench.budgets.clients import ClientRequest
+from tests.drills.bench.budgets.figures import Figure
+from tests.drills.bench.budgets.search import stack_client
 
 _VERSION: Final = "2026-07-28"
 _MOST_TIMES: Final = 1.3

@@ -1,51 +1,27 @@
-"""`kebab bench` from a folder to figures; jobs run while the command polls."""
+"""Budgets from a folder to figures; jobs run while the command polls."""
 
 import io
 
 import pytest
 
-from ingest.cli import job_progress
-from ingest.cli.bench.ingestion import ingest_folder
-from ingest.cli.bench.resync import resync_figure
-from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from kebab.cli.output import people_console
 from kebab.people.models import Workspace
 from search.models import Document
 from tests.cli.commands import run, run_json
+from tests.drills.bench.budgets.ingestion import ingest_folder
+from tests.drills.bench.budgets.resync import resync_figure
+from tests.drills.bench.command import Command
 from tests.support.corpus import make_workspace, write
 from tests.support.search import sync
 
+COMMAND = Command()
 QUICK = "ingest,embed,search,http,upload,rebuild,memory"
-
-
-@pytest.fixture(autouse=True)
-def _stack(transactional_db, mirrors, blobs, settings, tmp_path, monkeypatch):
-    """Report no running stack, and run jobs while the command sleeps."""
-    settings.KEBAB_DATA_DIR = tmp_path / "data"
-    settings.KEBAB_DATA_DIR.mkdir()
-    monkeypatch.setattr(job_progress.time, "sleep", lambda _: _work())
-
-
-def _work():
-    for job in Job.objects.all().due():
-        run_job(job.workspace_id, job.pk)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = tmp_path / "pages"
-    made.mkdir()
-    for name in ("apple", "pear", "plum"):
-        sentence = f"All about the {name}, how it is grown, harvested and kept."
-        text = f"# {name.title()}\n\n## Growing the {name}\n\n{sentence}\n"
-        (made / f"{name}.md").write_text(text)
-    return made
 
 
 @pytest.mark.slow
 def test_each_part_gives_its_figures_and_the_workspace_is_deleted(folder):
-    report = run_json("bench", "--path", str(folder), "--queries", "3", "--parts", QUICK)
+    report = run_json(COMMAND, "budgets", "--path", str(folder), "--queries", "3", "--parts", QUICK)
     figures = {figure["name"]: figure for figure in report["figures"]}
     assert report["schema_version"] == "bench.v1"
     assert figures.keys() >= {
@@ -74,7 +50,9 @@ def test_people_see_the_parts_asked_for_of_a_workspace_that_stays_as_it_is():
     write(workspace, "a.md", "apple")
     sync(workspace)
     before = Workspace.objects.get().head_seq
-    code, out, _ = run("bench", "--workspace", workspace.slug, "--parts", "search,rebuild", "--queries", "2")
+    code, out, _ = run(
+        COMMAND, "budgets", "--workspace", workspace.slug, "--parts", "search,rebuild", "--queries", "2"
+    )
     assert code == 0
     assert all(
         each in out for each in ("hybrid in-process, p50", "hybrid request, Python calls", "embedder hash")

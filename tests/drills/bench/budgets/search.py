@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from django.db import transaction
 
-from ingest.cli.bench.clients import CLIENTS, Client, ClientRequest, ask_at_once
-from ingest.cli.bench.figures import Figure, latency_figures, value_of
 from kebab.cli.errors import CliError
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import OPERATOR
@@ -20,6 +18,8 @@ from search.engine.search import search
 from search.evaluation.latency import Latencies
 from search.models import Chunk
 from search.retrieval.types import Mode
+from tests.drills.bench.budgets.clients import CLIENTS, Client, ClientRequest, ask_at_once
+from tests.drills.bench.budgets.figures import Figure, latency_figures, value_of
 
 _SEED = 1
 #: Queries that are sent before any is measured.
@@ -41,7 +41,7 @@ def heading_queries(workspace: Workspace, number: int) -> list[str]:
         raise CliError(
             "The folder gave no chunk with a heading to ask for; bench another one.", code="no_queries"
         )
-    return random.Random(_SEED).sample(headings, min(number, len(headings)))  # noqa: S311 - not a secret
+    return random.Random(_SEED).sample(headings, min(number, len(headings)))
 
 
 def in_process_figures(workspace: Workspace, queries: Sequence[str]) -> list[Figure]:

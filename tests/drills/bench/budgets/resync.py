@@ -4,11 +4,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ingest.cli.bench.figures import Figure
-from ingest.cli.bench.ingestion import ingest_folder, resync_s
-from ingest.cli.scratch import scratch_folder, scratch_workspace
+from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
 from search.models import Document
+from tests.drills.bench.budgets.figures import Figure
+from tests.drills.bench.budgets.ingestion import ingest_folder, resync_s
+from tests.drills.bench.folders import scratch_folder
 
 FILES = 10_000
 _AT_MOST_S = 3.0

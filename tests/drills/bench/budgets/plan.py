@@ -8,20 +8,20 @@ from typing import Any, Final
 from django.conf import settings
 from rich.console import Console
 
-from ingest.cli.bench.agents import mcp_figure
-from ingest.cli.bench.agreement import agreement_figure
-from ingest.cli.bench.demo_start import demo_figures
-from ingest.cli.bench.figures import Figure, missing_figure
-from ingest.cli.bench.ingestion import embedding_figures, ingest_figures, upload_figure, warm_up
-from ingest.cli.bench.machine import conditions, memory_figures
-from ingest.cli.bench.mirror_rebuild import rebuild_figures
-from ingest.cli.bench.request_cost import request_cost_figures
-from ingest.cli.bench.resync import resync_figure
-from ingest.cli.bench.search import heading_queries, http_figures, in_process_figures
 from kebab.cli.progress_bars import spinner
 from kebab.people.models import Workspace
 from kebab.stack.supervisor.state import running_state
 from search.models import Chunk, Document
+from tests.drills.bench.budgets.agents import mcp_figure
+from tests.drills.bench.budgets.agreement import agreement_figure
+from tests.drills.bench.budgets.demo_start import demo_figures
+from tests.drills.bench.budgets.figures import Figure, missing_figure
+from tests.drills.bench.budgets.ingestion import embedding_figures, ingest_figures, upload_figure, warm_up
+from tests.drills.bench.budgets.machine import conditions, memory_figures
+from tests.drills.bench.budgets.mirror_rebuild import rebuild_figures
+from tests.drills.bench.budgets.request_cost import request_cost_figures
+from tests.drills.bench.budgets.resync import resync_figure
+from tests.drills.bench.budgets.search import heading_queries, http_figures, in_process_figures
 
 #: Parts of a measurement of budgets, in order of execution.
 PARTS: Final = ("ingest", "embed", "search", "http", "upload", "resync", "rebuild", "memory", "demo")

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingest.cli.bench.figures import Figure, missing_figure
-from ingest.cli.bench.machine import family_mb
 from kebab.cli.errors import CliError
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.supervisor.state import running_state
+from tests.drills.bench.budgets.figures import Figure, missing_figure
+from tests.drills.bench.budgets.machine import family_mb
 
 _AT_MOST_S = 15.0
 _LIMIT_S = 300.0
@@ -66,7 +66,7 @@ def demonstration(directory: Path) -> Iterator[float]:
     limit = threading.Timer(_LIMIT_S, process.terminate)
     limit.start()
     try:
-        assert process.stdout is not None  # noqa: S101 - opened as a pipe
+        assert process.stdout is not None
         if not find_first_hit(process.stdout):
             raise CliError(f"kebab demo ended with {process.wait()}, without a hit.", code="bench_failed")
         yield time.perf_counter() - started

@@ -7,13 +7,13 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from ingest.cli.bench.figures import Figure, missing_figure
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.embedders.configured import configured_embedder, embedded_text
 from search.embedders.minilm import weights
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
+from tests.drills.bench.budgets.figures import Figure, missing_figure
 
 _TEXTS = 1_024
 _LIMIT_S = 30.0

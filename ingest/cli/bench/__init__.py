@@ -1,1 +1,0 @@
-"""`kebab bench`: measurements of the speed budgets on this machine, one module each."""

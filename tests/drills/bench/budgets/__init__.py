@@ -1,0 +1,1 @@
+"""Measurements of the speed budgets on this machine, one module each."""
