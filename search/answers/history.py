@@ -20,11 +20,12 @@ from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import preference
 from search.access.restrictions import hidden_sources
 from search.answers.types import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState, Usage
-from search.answers.wire import answer_citation_to_wire, answer_hit_to_wire, usage_to_wire
+from search.answers.wire import answer_citation_to_wire
 from search.models import AnswerDocument, Document, KeptAnswer
 from search.retrieval.citation import Citation
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode
+from search.wire import to_wire
 
 #: Workspace setting: the number of days that answers are retained; 0: until they are deleted.
 RETENTION_DAYS: Final = "answers_kept_days"
@@ -163,8 +164,8 @@ def _fields(workspace: Workspace, asker: Caller, answer: Answer) -> dict[str, An
         "state": answer.state.value,
         "reason": answer.reason.value if answer.reason else "",
         "citations": [answer_citation_to_wire(each) for each in answer.citations],
-        "hits": [answer_hit_to_wire(each) for each in answer.hits],
-        "usage": None if answer.usage is None else usage_to_wire(answer.usage),
+        "hits": [to_wire(each) for each in answer.hits],
+        "usage": None if answer.usage is None else to_wire(answer.usage),
         "mode": answer.mode.value,
         "degraded": list(answer.degraded),
         "warnings": list(answer.warnings),

@@ -18,7 +18,7 @@ from search.api.search import json_response
 from search.api.wire_schemas import wire_component
 from search.retrieval.deadline import is_over, limit_time
 from search.retrieval.errors import OutOfTime
-from search.retrieval.wire import BULK_VERSION, result_to_wire
+from search.wire import BULK_VERSION, result_to_wire
 
 
 class BulkSearchView(WorkspaceView):

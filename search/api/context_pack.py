@@ -28,15 +28,16 @@ from search.context import (
     Surroundings,
     build_context_pack,
 )
-from search.context.wire import pack_to_wire
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.fusion.post_fusion import TOP_M
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
+from search.wire import to_wire
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000
+_VERSION = "context_pack.v1"
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _SIZE = {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET}
 # Fields that a search has, too, with the same names.
@@ -146,13 +147,13 @@ class ContextPackView(WorkspaceView):
 
     required: ClassVar = {"POST": _READ}
 
-    @extend_schema(request=ContextPackBody, responses={200: wire_component("context_pack.v1")})
+    @extend_schema(request=ContextPackBody, responses={200: wire_component(_VERSION)})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Find passages for an information request, with their surroundings. Nothing is changed."""
         given = strict_body(request, ContextPackBody)
         context, seq = context_request(self.workspace, given), awaited_seq(self.workspace, given)
         pack = build_context_pack(self.workspace, self.access.reader, context, min_seq=seq)
-        return json_response(pack_to_wire(pack))
+        return json_response({"schema_version": _VERSION, **to_wire(pack)})
 
 
 def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRequest:

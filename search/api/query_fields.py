@@ -22,7 +22,7 @@ from search.retrieval.types import (
     Mode,
     Sort,
 )
-from search.retrieval.wire import HIT_FIELDS
+from search.wire import HIT_FIELDS
 
 MAX_SNIPPET_CHARS = 10_000
 #: The fields that hold query text.

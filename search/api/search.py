@@ -16,7 +16,7 @@ from kebab.people.models import Role, TokenScope
 from search.api.query import run_search
 from search.api.query_fields import TYPED_TEXT, FilterFields, SearchBody, SearchParameters
 from search.api.wire_schemas import wire_component
-from search.retrieval.wire import result_to_wire
+from search.wire import result_to_wire
 
 READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)
 _FILTERS = frozenset(FilterFields().fields)

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from kebab.http.api.fields import HexIdField
 from search.api.wire_schemas import wire_component
 from search.models import Chunk, Document, MediaKind, Trust
-from search.retrieval.wire import citation_to_wire
+from search.wire import to_wire
 
 
 class DocumentSerializer(serializers.Serializer[Document]):
@@ -70,7 +70,7 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
     @extend_schema_field(wire_component("citation.v1"))
     def get_citation(self, chunk: Chunk) -> dict[str, Any]:
         """Return the citation of its first span, as in a hit."""
-        return citation_to_wire(chunk.citation)
+        return to_wire(chunk.citation)
 
 
 class ChunkInContextSerializer(ChunkSerializer):

@@ -21,7 +21,7 @@ from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.types import DEFAULT_K, MAX_K, SearchResult
-from search.retrieval.wire import Wire, field_values, hit_to_wire
+from search.wire import Wire, hit_to_wire, to_wire
 
 _VERSION = "several_response.v1"
 
@@ -116,12 +116,12 @@ def _summary(access: Access, result: SearchResult, n_hits: int) -> dict[str, Any
         "name": access.workspace.name,
         "hits": n_hits,
         "related_total": result.related_total,
-        "lexical_total": None if total is None else field_values(total),
+        "lexical_total": None if total is None else to_wire(total),
         "index_version": result.index_version,
         "seq": result.seq,
         "lag": result.lag,
         "took_ms": result.took_ms,
         "degraded": list(result.degraded),
         "warnings": list(result.warnings),
-        "promoted": [field_values(answer) for answer in hide_answers(access, result).promoted],
+        "promoted": [to_wire(answer) for answer in hide_answers(access, result).promoted],
     }

@@ -4,6 +4,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import Annotated
+
+from pydantic import Field
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
@@ -45,7 +48,7 @@ class LibrarySnippet:
     doc_id: str
     citation: Citation
     #: Whether its text may contain its own fences.
-    is_markdown: bool
+    is_markdown: Annotated[bool, Field(exclude=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

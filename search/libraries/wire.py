@@ -3,8 +3,8 @@
 from search.libraries.context import LibraryContext
 from search.libraries.find import LibraryResults, RankedLibrary
 from search.libraries.library import ChosenLibrary, Version
-from search.libraries.snippets import LibrarySnippet, SnippetResults
-from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
+from search.libraries.snippets import SnippetResults
+from search.wire import Wire, time_to_wire, to_wire
 
 LIBRARIES_VERSION = "library_search.v1"
 SNIPPETS_VERSION = "snippet_search.v1"
@@ -28,7 +28,7 @@ def snippets_to_wire(library: ChosenLibrary, query: str, found: SnippetResults) 
         "schema_version": SNIPPETS_VERSION,
         "library": _library_to_wire(library),
         "query": query,
-        "snippets": [_snippet_to_wire(snippet) for snippet in found.snippets],
+        "snippets": [to_wire(snippet) for snippet in found.snippets],
         "degraded": list(found.degraded),
         "warnings": list(found.warnings),
     }
@@ -41,7 +41,7 @@ def context_to_wire(context: LibraryContext) -> Wire:
         "library": _library_to_wire(context.library),
         "query": context.query,
         "rules": list(context.rules),
-        "snippets": [_snippet_to_wire(snippet) for snippet in context.snippets],
+        "snippets": [to_wire(snippet) for snippet in context.snippets],
         "total_tokens": context.total_tokens,
         "degraded": list(context.degraded),
         "warnings": list(context.warnings),
@@ -74,18 +74,4 @@ def _library_to_wire(library: ChosenLibrary) -> Wire:
         "version": library.version or None,
         "title": library.source.title,
         "description": library.source.description,
-    }
-
-
-def _snippet_to_wire(snippet: LibrarySnippet) -> Wire:
-    return {
-        "title": snippet.title,
-        "breadcrumb": snippet.breadcrumb,
-        "text": snippet.text,
-        "kind": snippet.kind.value,
-        "language": snippet.language,
-        "score": snippet.score,
-        "chunk_id": snippet.chunk_id,
-        "doc_id": snippet.doc_id,
-        "citation": citation_to_wire(snippet.citation),
     }

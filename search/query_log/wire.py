@@ -1,9 +1,7 @@
 """Query statistics as JSON-ready dicts. Absent values are None, never omitted."""
 
-from dataclasses import asdict
-
-from search.query_log.statistics import Analytics, QueryCount
-from search.retrieval.wire import Wire, time_to_wire
+from search.query_log.statistics import Analytics
+from search.wire import Wire, time_to_wire, to_wire
 
 VERSION = "analytics.v1"
 
@@ -16,15 +14,11 @@ def analytics_to_wire(slug: str, found: Analytics) -> Wire:
         "days": found.days,
         "since": time_to_wire(found.since),
         "kept_days": found.kept_days,
-        "total": asdict(found.total),
+        "total": to_wire(found.total),
         "degraded": found.degraded,
         "doors": [{"door": door, "queries": queries} for door, queries in found.doors],
-        "top_queries": list(map(_text_to_wire, found.top_queries)),
-        "no_hit_queries": list(map(_text_to_wire, found.no_hit_queries)),
-        "modes": [{"mode": mode, **asdict(counts)} for mode, counts in found.modes],
-        "by_day": [{"day": day.isoformat(), **asdict(counts)} for day, counts in found.by_day],
+        "top_queries": list(map(to_wire, found.top_queries)),
+        "no_hit_queries": list(map(to_wire, found.no_hit_queries)),
+        "modes": [{"mode": mode, **to_wire(counts)} for mode, counts in found.modes],
+        "by_day": [{"day": day.isoformat(), **to_wire(counts)} for day, counts in found.by_day],
     }
-
-
-def _text_to_wire(count: QueryCount) -> Wire:
-    return {**asdict(count), "last_asked_at": time_to_wire(count.last_asked_at)}

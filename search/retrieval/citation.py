@@ -9,7 +9,7 @@ escaped: `C%23 guide.md#L7`.
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from search.retrieval.errors import InvalidCitation, preview
@@ -45,6 +45,8 @@ class Citation:
     #: Seconds, in whole milliseconds.
     start_s: float | None = None
     end_s: float | None = None
+    #: `parse_uri` is its inverse, except for the section.
+    uri: str = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.path:
@@ -54,11 +56,8 @@ class Citation:
                 f"The numbers of this {self.kind} citation of {preview(self.path)} don't fit its kind:"
                 " lines and pages count from 1, ends are not before starts, times are whole milliseconds."
             )
-
-    @property
-    def uri(self) -> str:
-        """Return the URI; `parse_uri` is its inverse, except for the section."""
-        return build_uri(self.path, _fragment(self))
+        # A frozen dataclass allows no ordinary assignment, not even here.
+        object.__setattr__(self, "uri", build_uri(self.path, _fragment(self)))
 
 
 _ESCAPES = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})

@@ -14,7 +14,8 @@ from kebab.people.models import TokenScope
 from kebab.tenancy.current_workspace import acting_in_step
 from search.access.querysets import visible_documents
 from search.answers import AnswerEvent, Finished, Retrieved, TextAdded
-from search.answers.wire import answer_hit_to_wire, answer_to_wire
+from search.answers.wire import answer_to_wire
+from search.wire import to_wire
 
 logger = logging.getLogger(__name__)
 
@@ -79,8 +80,8 @@ def _may_continue(access: Access, doc_ids: Collection[str]) -> bool:
 
 def _event_to_wire(event: AnswerEvent) -> Event:
     if isinstance(event, Retrieved):
-        hits = [answer_hit_to_wire(hit) for hit in event.hits]
+        hits = [to_wire(hit) for hit in event.hits]
         return "retrieval", {"conversation_id": str(event.conversation_id), "hits": hits}
     if isinstance(event, TextAdded):
         return "token", {"text": event.text}
-    return "final", dict(answer_to_wire(event.answer))
+    return "final", answer_to_wire(event.answer)

@@ -5,12 +5,10 @@ JSON as text (https://platform.openai.com/docs/mcp).
 """
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from search.mcp.tools.json_schemas import without_refs
+from search.wire import adapter_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,16 +137,11 @@ class AnswerOutput:
 
 def output_schema(type_: type[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a result, without references."""
-    return without_refs(_adapter(type_).json_schema(mode="serialization"))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
+    return without_refs(adapter_of(type_).json_schema(mode="serialization"))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
 
 
 def dump(output: Any) -> dict[str, Any]:
     """Return a result as JSON values, without what it lacks."""
     kind: Any = type(output)
-    dumped: dict[str, Any] = _adapter(kind).dump_python(output, mode="json", exclude_none=True)
+    dumped: dict[str, Any] = adapter_of(kind).dump_python(output, mode="json", exclude_none=True)
     return dumped
-
-
-@cache
-def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(type_)

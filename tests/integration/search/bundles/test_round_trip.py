@@ -9,7 +9,7 @@ from search.bundles.format.manifest import manifest_digest
 from search.corpus.blobs import read_blob
 from search.models import Document, Source, SourceReader
 from search.retrieval.types import Mode
-from search.retrieval.wire import hit_to_wire
+from search.wire import hit_to_wire
 from tests.integration.search.bundles.factories import QUERIES, rows_of
 from tests.support.search import ask, paths
 

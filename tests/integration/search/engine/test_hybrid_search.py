@@ -11,7 +11,7 @@ from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import ChunkVector, Document
 from search.retrieval.types import Fusion, Mode
-from search.retrieval.wire import hit_to_wire
+from search.wire import hit_to_wire
 from tests.support.corpus import chunk, write, write_each
 from tests.support.search import ask, embed, paths, sync
 

@@ -20,8 +20,8 @@ from search.retrieval.citation import parse_uri
 from search.retrieval.errors import SearchError
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import DEFAULT_K, Mode, Retriever, SearchQuery
-from search.retrieval.wire import hit_to_wire
 from search.runtime import runtime
+from search.wire import hit_to_wire
 from tests.support.api import committed_workspace
 from tests.support.corpus import chunk, write
 

@@ -25,7 +25,7 @@ from search.retrieval.types import (
     SearchQuery,
     SearchResult,
 )
-from search.retrieval.wire import hit_to_wire, result_to_wire, time_to_wire
+from search.wire import hit_to_wire, result_to_wire, time_to_wire
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

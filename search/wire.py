@@ -1,0 +1,68 @@
+"""JSON-ready dicts of results, with keys in a fixed order; an absent value is None, never left out."""
+
+from collections.abc import Collection
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from search.retrieval.types import SearchHit, SearchResult
+
+Wire = dict[str, Any]
+
+HIT_VERSION = "search_hit.v1"
+RESPONSE_VERSION = "search_response.v1"
+#: The same with some fields of hits.
+SELECTION_VERSION = "search_selection.v1"
+BULK_VERSION = "bulk_response.v1"
+#: The fields of a hit.
+HIT_FIELDS = ("schema_version", *(field.name for field in fields(SearchHit)))
+# The hit itself has it, too.
+_UNSENT_OF_HIT = {"retrieval": {"related"}}
+_UNSENT_OF_RESULT = {"hits": {"__all__": _UNSENT_OF_HIT}}
+
+
+@cache
+def adapter_of(type_: type[Any]) -> TypeAdapter[Any]:
+    """Return the description of a dataclass, from which its JSON values and its JSON Schema are made."""
+    return TypeAdapter(type_)
+
+
+def to_wire(value: Any, *, exclude: Any = None) -> Wire:
+    """Return the fields of a dataclass by name, as JSON values; times are in the zone they have.
+
+    `exclude`: the fields to leave out, as pydantic takes them.
+    """
+    kind: Any = type(value)
+    wire: Wire = adapter_of(kind).dump_python(value, mode="json", exclude=exclude)
+    return wire
+
+
+def hit_to_wire(hit: SearchHit) -> Wire:
+    """Return a `search_hit.v1`."""
+    return {"schema_version": HIT_VERSION, **to_wire(hit, exclude=_UNSENT_OF_HIT)}
+
+
+def result_to_wire(result: SearchResult, hit_fields: Collection[str] = ()) -> Wire:
+    """Return a `search_response.v1`; a `search_selection.v1` if its hits have `hit_fields` alone."""
+    wire = to_wire(result, exclude=_UNSENT_OF_RESULT)
+    hits = [{"schema_version": HIT_VERSION, **hit} for hit in wire["hits"]]
+    if hit_fields:
+        hits = [{name: value for name, value in hit.items() if name in hit_fields} for hit in hits]
+    version = SELECTION_VERSION if hit_fields else RESPONSE_VERSION
+    return {"schema_version": version, **wire, "hits": hits}
+
+
+def time_to_wire(moment: datetime) -> str:
+    """Return `moment`, which has a time zone, in UTC by ISO 8601 with a final `Z`.
+
+    Raises: ValueError for a moment without a time zone.
+    """
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment.isoformat()} has no time zone; make it aware where it is read.")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+adapter_of(SearchResult)  # made with the application, in whose memory the processes of a stack share it
