@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TextIO
 
@@ -88,45 +89,9 @@ def help_text() -> str:
 
 def client_module(name: str) -> ModuleType | None:
     """Return the module of a command that talks to a server; None for Django's."""
-    match name:
-        case "access":
-            return import_module("kebab.cli.client.access")
-        case "ask":
-            return import_module("kebab.cli.client.ask")
-        case "context":
-            return import_module("kebab.cli.client.context")
-        case "group":
-            return import_module("kebab.cli.client.groups")
-        case "ingest":
-            return import_module("kebab.cli.client.ingest")
-        case "inspect":
-            return import_module("kebab.cli.client.inspect")
-        case "list":
-            return import_module("kebab.cli.client.listing")
-        case "login":
-            return import_module("kebab.cli.client.login")
-        case "logout":
-            return import_module("kebab.cli.client.logout")
-        case "member":
-            return import_module("kebab.cli.client.members")
-        case "quarantine":
-            return import_module("kebab.cli.client.quarantine")
-        case "reembed":
-            return import_module("kebab.cli.client.reembed")
-        case "rules":
-            return import_module("kebab.cli.client.rules")
-        case "search":
-            return import_module("kebab.cli.client.search")
-        case "source":
-            return import_module("kebab.cli.client.sources")
-        case "status":
-            return import_module("kebab.cli.client.status")
-        case "token":
-            return import_module("kebab.cli.client.tokens")
-        case "workspace":
-            return import_module("kebab.cli.client.manage_workspaces")
-        case _:
-            return None
+    if name not in COMMANDS or find_spec(f"kebab.cli.client.commands.{name}") is None:
+        return None
+    return import_module(f"kebab.cli.client.commands.{name}")
 
 
 def _run_django_command(arguments: list[str]) -> int:

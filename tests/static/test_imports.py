@@ -35,8 +35,18 @@ def imports(source: str) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
             assert node.args
-            assert isinstance(node.args[0], ast.Constant), "an import that can't be read can't be checked"
-            yield str(node.args[0].value)
+            yield _named_module(node.args[0])
+
+
+def _named_module(argument: ast.expr) -> str:
+    """Return the module that importlib is given, or the package whose modules it is given by name."""
+    if isinstance(argument, ast.JoinedStr):
+        first, *rest = argument.values
+        is_of_package = isinstance(first, ast.Constant) and str(first.value).endswith(".") and len(rest) == 1
+        assert is_of_package, "an import that can't be read can't be checked"
+        return str(first.value).removesuffix(".")
+    assert isinstance(argument, ast.Constant), "an import that can't be read can't be checked"
+    return str(argument.value)
 
 
 def top(name: str) -> str:

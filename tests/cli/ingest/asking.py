@@ -3,8 +3,8 @@
 import io
 
 from ingest.models import Job
-from kebab.cli.client import ingest
 from kebab.cli.client.arguments import make_parser
+from kebab.cli.client.commands import ingest
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.in_process import this_process

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from kebab.cli.client.search import print_result
+from kebab.cli.client.commands.search import print_result
 from kebab.cli.client.terminal import Terminal
 
 HIT = {

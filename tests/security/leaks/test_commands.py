@@ -9,7 +9,7 @@ from django.db import transaction
 
 from kebab.cli.catalogue import COMMANDS
 from kebab.cli.client.arguments import make_parser
-from kebab.cli.client.listing import SCOPED_KINDS
+from kebab.cli.client.commands.list import SCOPED_KINDS
 from kebab.cli.main import client_module
 from tests.cli.commands import run
 from tests.security.leaks.answers import leaks_in

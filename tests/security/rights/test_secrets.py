@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from ingest.jobs.queue.request import request_sync
-from kebab.cli.client.listing import SCOPED_KINDS
+from kebab.cli.client.commands.list import SCOPED_KINDS
 from kebab.people.access.caller import Caller as Identity
 from kebab.people.access.caller import caller_access, caller_of_token
 from kebab.people.models import AuditEvent, Role, TokenScope, User

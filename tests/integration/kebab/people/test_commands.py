@@ -93,7 +93,7 @@ def test_truncated_list_names_the_command_for_more(workspace, group, monkeypatch
         mint_token(workspace, scopes=["search"])
     kinds = ("group", "member", "token")
     assert [run_json(kind, "list")["has_more"] for kind in kinds] == [False] * 3
-    monkeypatch.setattr("kebab.cli.client.listing.print_listing.__defaults__", (1,))
+    monkeypatch.setattr("kebab.cli.client.commands.list.print_listing.__defaults__", (1,))
     for kind in kinds:
         cut = run_json(kind, "list")
         assert (cut["has_more"], len(cut["rows"])) == (True, 1)

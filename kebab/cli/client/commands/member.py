@@ -3,8 +3,8 @@
 from typing import Any
 
 from kebab.cli.client.arguments import Parser, add_subcommands
+from kebab.cli.client.commands.list import print_listing
 from kebab.cli.client.connection import Connection
-from kebab.cli.client.listing import print_listing
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kebab.cli.client.arguments import Parser, add_workspace
+from kebab.cli.client.commands.token import find_token, missing_token
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.client.tokens import find_token, missing_token
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import Exit
 

@@ -1,0 +1,1 @@
+"""Commands that talk to a server, each the module of its name; `kebab.cli.catalogue` lists them all."""
