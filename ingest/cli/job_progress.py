@@ -10,7 +10,7 @@ from rich.console import Console
 from ingest.errors import JobNotOpen
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.services.jobs import cancel_job
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import NotFound
 from kebab.cli.progress_bars import Bar, bar
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
@@ -63,9 +63,7 @@ def reload_job(job: Job) -> Job:
     """Read the job from the database again. Raises CliError when it was deleted with its workspace."""
     found = Job.objects.in_workspace(job.workspace_id).select_related("source").filter(pk=job.pk).first()
     if found is None:
-        raise CliError(
-            f"Job {job.pk} is gone; was its workspace deleted?", code="not_found", exit_code=Exit.NOTHING
-        )
+        raise NotFound(f"Job {job.pk} is gone; was its workspace deleted?")
     return found
 
 

@@ -11,23 +11,19 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
         "context": "gather what a request needs, within a budget, as agents are given it",
         "list": "list sources, documents, jobs, members, tokens and more",
         "inspect": "show what the index holds of a document, a passage or a job",
+        "api": "send any request of the HTTP API, and print the answer",
         "mcp": "serve tools for agents on standard input and output",
     },
     "Add documents": {
         "ingest": "ingest a folder, file, archive, git repository or website",
-        "rules": "change synonyms, stop words, pinned documents, promoted answers and boosts",
         "source": "change who reads a source or how far it can be relied on, or test its connection",
-        "quarantine": "list, retry or delete files that can't be read",
         "reembed": "embed a workspace by another model",
         "export": "write a workspace into one file",
         "import": "read a workspace from such a file",
     },
     "People": {
         "workspace": "create, rename, set up, limit or delete a workspace",
-        "member": "invite, add and remove members, and change their roles",
-        "group": "manage groups, to which sources can be restricted",
         "token": "create, list, revoke or rotate API tokens",
-        "access": "explain what a person or token may do, and why",
         "createsuperuser": "create an operator's account",
         "changepassword": "set the password of an account",
         "login": "use another server from here, with a token",
@@ -65,3 +61,12 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 #: What each command does, by its name.
 COMMANDS: Final[Mapping[str, str]] = {name: text for task in TASKS.values() for name, text in task.items()}
+#: What to call instead of each command that `kebab api` has replaced.
+REPLACED: Final[Mapping[str, str]] = {
+    "access": "GET '/workspaces/{ws}/access?user=ID' or '…?token=ID'",
+    "group": "GET or POST /workspaces/{ws}/groups, PATCH or DELETE …/groups/{id}, PUT or DELETE"
+    " …/groups/{id}/members/{user_id}",
+    "member": "GET or POST /workspaces/{ws}/members or …/invitations, PATCH or DELETE …/members/{user_id}",
+    "quarantine": "GET /workspaces/{ws}/quarantine, POST …/quarantine/{id}/retry, DELETE …/quarantine/{id}",
+    "rules": "GET, POST or PUT /workspaces/{ws}/rules, PATCH or DELETE …/rules/{id}",
+}

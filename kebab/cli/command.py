@@ -2,8 +2,6 @@
 
 import argparse
 import gc
-import os
-import signal
 import sys
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
@@ -12,10 +10,10 @@ from typing import Any, ClassVar, Literal, TextIO
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
-from kebab.cli.errors import Exit
+from kebab.cli.client.arguments import add_json_flag
+from kebab.cli.errors import Exit, run_to_exit_code
 from kebab.cli.output import people_console, plain, write_json
-from kebab.cli.parser import KebabCommandParser, add_json_flag
-from kebab.cli.report import report_any
+from kebab.cli.parser import KebabCommandParser
 from kebab.cli.utf8 import refuse_invalid_utf8
 from kebab.people.models import Workspace
 from kebab.runtime.shutdown import run_callbacks_at_end
@@ -23,9 +21,6 @@ from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere
-
-_INTERRUPTED = 128 + signal.SIGINT
-
 
 #: The embedded servers, or also the workers; None: neither.
 Needs = Literal["servers", "workers"] | None
@@ -112,30 +107,19 @@ class KebabCommand(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the command and exit with its code, if it isn't 0."""
         self.as_json = options.pop("as_json", False)
-        code = self._run_to_exit_code(options)
+        gc.freeze()
+        gc.enable()  # which the entry point has put off
+        code = run_to_exit_code(lambda: self._run_in_context(options), self._stderr, as_json=self.as_json)
         if code != Exit.DONE:
             raise SystemExit(code)
 
-    def _run_to_exit_code(self, options: dict[str, Any]) -> int:
-        gc.freeze()
-        gc.enable()  # which the entry point has put off
-        try:
-            refuse_invalid_utf8(options)
-            with self._borrow_stack(), run_callbacks_at_end(), ExitStack() as self._contexts:
-                self._contexts.enter_context(
-                    acting_everywhere() if self.acts_everywhere else acting_nowhere()
-                )
-                if self.awaits_migrations is not None:
-                    wait_until_migrated(without_database=self.awaits_migrations == "reachable")
-                return int(self.run_command(**options) or Exit.DONE)
-        except KeyboardInterrupt:
-            return _INTERRUPTED
-        except BrokenPipeError:
-            # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return Exit.DONE
-        except Exception as error:  # noqa: BLE001 - end of the process: any error is reported
-            return report_any(error, self._stderr, as_json=self.as_json)
+    def _run_in_context(self, options: dict[str, Any]) -> int:
+        refuse_invalid_utf8(options)
+        with self._borrow_stack(), run_callbacks_at_end(), ExitStack() as self._contexts:
+            self._contexts.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
+            if self.awaits_migrations is not None:
+                wait_until_migrated(without_database=self.awaits_migrations == "reachable")
+            return int(self.run_command(**options) or Exit.DONE)
 
     def _borrow_stack(self) -> AbstractContextManager[None]:
         if self.needs is None:

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
 
-from kebab.cli.catalogue import COMMANDS
+from kebab.cli.catalogue import COMMANDS, REPLACED
+from kebab.cli.errors import CliError, Exit, run_to_exit_code
 
 
 class KebabManagementUtility(ManagementUtility):
@@ -25,17 +26,19 @@ class KebabManagementUtility(ManagementUtility):
 
 def run(argv: list[str]) -> None:
     """Run the command line; report an error, as error.v1 with `--json`, and exit."""
-    try:
-        KebabManagementUtility(argv).execute()
-    except Exception as error:  # noqa: BLE001 - as in KebabCommand
-        from kebab.cli.report import report_any  # imported here to keep the start fast
 
-        sys.exit(report_any(error, sys.stderr, as_json="--json" in argv))
+    def act() -> int:
+        KebabManagementUtility(argv).execute()
+        return Exit.DONE
+
+    code = run_to_exit_code(act, sys.stderr, as_json="--json" in argv)
+    if code != Exit.DONE:
+        sys.exit(code)
 
 
 def _raise_unknown(name: str) -> NoReturn:
-    from kebab.cli.errors import CliError  # as above
-
+    if name in REPLACED:
+        raise CliError(f"kebab {name} is gone; use kebab api {REPLACED[name]}")
     alike = get_close_matches(name, COMMANDS, n=1)
     meant = f" Did you mean {alike[0]}?" if alike else ""
     raise CliError(f"There is no command {name[:100]!r}.{meant} kebab help lists them.")

@@ -1,9 +1,15 @@
 """Errors of commands and their exit codes."""
 
+import os
+import signal
+import sys
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, TextIO
 
 from kebab.cli.output import plain, write_json
+
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 class Exit(IntEnum):
@@ -20,13 +26,40 @@ class CliError(Exception):
     """A command can't do what was requested. The message names the value and the remedy."""
 
     code = "invalid_arguments"
+    exit_code = Exit.ERROR
 
-    def __init__(self, message: str, *, code: str = "", exit_code: Exit = Exit.ERROR) -> None:
+    def __init__(self, message: str, *, code: str = "", exit_code: Exit | None = None) -> None:
         self.code = code or type(self).code
-        self.exit_code = exit_code
+        self.exit_code = type(self).exit_code if exit_code is None else exit_code
         #: What is wrong, by field of the request: `field` and `message` each.
         self.fields: list[dict[str, Any]] = []
         super().__init__(message)
+
+
+class NotFound(CliError):
+    """A thing that an argument names is missing."""
+
+    code = "not_found"
+    exit_code = Exit.NOTHING
+
+
+def run_to_exit_code(act: Callable[[], int], stream: TextIO, *, as_json: bool) -> int:
+    """Run what a command does, write its error to `stream`, and return the exit code."""
+    try:
+        return act()
+    except CliError as error:
+        write_error(error.code, str(error), stream, as_json=as_json, fields=error.fields)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except Exception as error:  # noqa: BLE001 - end of the process: any error is reported
+        from kebab.cli.report import report_any  # imports Django
+
+        return report_any(error, stream, as_json=as_json)
 
 
 def write_error(

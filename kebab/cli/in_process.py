@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from typing import Any, BinaryIO
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from asgiref.sync import async_to_sync
 
@@ -33,7 +33,7 @@ class InProcessTransport:
         path, _, query = path.partition("?")
         environ: dict[str, Any] = {
             "REQUEST_METHOD": method,
-            "PATH_INFO": path,
+            "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
             "QUERY_STRING": query,
             "SERVER_NAME": self._site.hostname,
             "SERVER_PORT": str(self._site.port),

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,9 +11,7 @@ from typing import TextIO
 
 from kebab import __version__
 from kebab.cli.catalogue import COMMANDS, TASKS
-from kebab.cli.errors import CliError, Exit, write_error
-
-_INTERRUPTED = 128 + signal.SIGINT
+from kebab.cli.errors import Exit, run_to_exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -37,10 +34,6 @@ def run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
     if name in {"version", "-V", "--version"}:
         out.write(f"kebab {__version__}\n")
         return Exit.DONE
-    if name == "completion":
-        from kebab.cli.completion import print_completion
-
-        return print_completion(rest, out, err)
     if (module := client_module(name)) is None:
         return _run_django_command([name, *rest])
     return run_client_command(name, module, rest, out, err)
@@ -58,24 +51,14 @@ def run_client_command(
     parser = make_parser(name, COMMANDS[name], module, arguments, err)
     options = vars(parser.parse_args(arguments))
     terminal = Terminal(out, err, as_json=options.pop("as_json"))
-    try:
+
+    def act() -> int:
         refuse_invalid_utf8(options)
         needs = module.needs(options) if hasattr(module, "needs") else module.NEEDS
         with connect(needs) as connection:
             return int(module.run(connection, options, terminal))
-    except CliError as error:
-        write_error(error.code, str(error), err, as_json=terminal.as_json, fields=error.fields)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.DONE
-    except Exception as error:  # noqa: BLE001 - end of the process: any error is reported
-        from kebab.cli.report import report_any  # imports Django
 
-        return report_any(error, err, as_json=terminal.as_json)
+    return run_to_exit_code(act, err, as_json=terminal.as_json)
 
 
 def help_text() -> str:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
+from kebab.cli.client.arguments import add_json_flag
 from kebab.cli.errors import Exit, write_error
 
 
@@ -35,12 +36,6 @@ def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
     """Add `--workspace` to a parser; `find_workspace` resolves it."""
     text = "slug or id; not needed when there is only one"
     parser.add_argument("--workspace", metavar="W", help=text, **options)
-
-
-def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """Add `--json` to a parser."""
-    text = "print JSON on stdout, and errors as error.v1 on stderr"
-    parser.add_argument("--json", dest="as_json", action="store_true", help=text, **options)
 
 
 def path_argument(text: str) -> Path:

@@ -9,7 +9,7 @@ def find_user(email: str) -> User:
     user = User.objects.with_address(email).first()
     if user is None:
         raise CliError(
-            f"There is no user {email!r}. People come by invitation (kebab member invite); an operator comes"
+            f"There is no user {email!r}. People come by invitation (the page People); an operator comes"
             f" by: kebab createsuperuser --email {email}",
             code="user_unknown",
             exit_code=Exit.NOTHING,

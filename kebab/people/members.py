@@ -128,5 +128,6 @@ def remark_on_owners() -> str:
     slugs = list(Workspace.objects.exclude(pk__in=owned).values_list("slug", flat=True)[:_NAMED])
     if not slugs:
         return ""
-    add = f"kebab member add EMAIL --role owner --workspace {slugs[0]}"
+    body = '{"email": "EMAIL", "role": "owner"}'
+    add = f"kebab api POST /workspaces/{slugs[0]}/members --data '{body}'"
     return f"Nobody owns: {', '.join(slugs)}. Add an owner: {add}"

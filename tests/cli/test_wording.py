@@ -21,8 +21,8 @@ COMMANDS = (
     "search apple --workspace nowhere",
     "ask zebra",
     "list sources",
-    "quarantine",
-    "quarantine retry 1",
+    "list quarantine",
+    "api DELETE /workspaces/{ws}/quarantine/0",
     "source restrict docs --open",
     "source restrict docs --to",
     "source restrict missing --open",
@@ -54,7 +54,6 @@ def test_wording_of_common_commands(workspace):
     entry = quarantine(workspace, SourceVersion.objects.in_workspace(workspace).get(), "bomb.md")
     Source.objects.update(default_tags=["fruit"])
     commands = {text: [*text.split(), ""] if text.endswith("--to") else text.split() for text in COMMANDS}
-    commands["quarantine retry 1"][-1] = str(entry.pk)
     texts = [f"$ kebab {text}\n{command_output(arguments, entry)}" for text, arguments in commands.items()]
     make_workspace()
     texts.append(f"$ kebab search apple  # with two workspaces\n{command_output(['search', 'apple'], entry)}")

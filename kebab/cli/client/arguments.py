@@ -1,6 +1,7 @@
 """Arguments that commands share: the workspace, JSON, the filters of the API."""
 
 import argparse
+import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -66,7 +67,7 @@ def make_parser(name: str, about: str, module: ModuleType, arguments: Sequence[s
         arguments=arguments,
         err=err,
     )
-    _add_json(parser)
+    add_json_flag(parser)
     module.add_arguments(parser)
     return parser
 
@@ -86,7 +87,7 @@ def add_subcommands(
     for name, (arguments, text) in commands.items():
         about = f"{text[0].upper()}{text[1:]}."
         found[name] = command = group.add_parser(name, help=text, description=about)
-        _add_json(command, default=argparse.SUPPRESS)
+        add_json_flag(command, default=argparse.SUPPRESS)
         for argument in arguments.split():
             command.add_argument(argument.lower(), metavar=argument)
         add_workspace(command, default=argparse.SUPPRESS)
@@ -94,7 +95,8 @@ def add_subcommands(
     return found
 
 
-def _add_json(parser: argparse.ArgumentParser, **options: Any) -> None:
+def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """Add `--json` to a parser."""
     text = "print JSON on stdout, and errors as error.v1 on stderr"
     parser.add_argument("--json", dest="as_json", action="store_true", help=text, **options)
 
@@ -121,6 +123,26 @@ def group_names(text: str) -> tuple[str, ...]:
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} names no group between two commas")
     return names
+
+
+def parse_pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the values of `NAME=VALUE` as JSON or text; an empty one is None. Raises CliError."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise CliError(f"{text!r} is no setting; write NAME=VALUE.", code="invalid_request")
+        found[name.strip()] = _parse_value(value.strip())
+    return found
+
+
+def _parse_value(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:

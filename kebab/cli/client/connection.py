@@ -64,7 +64,7 @@ class Connection:
     def get(self, path: str, /, **query: Any) -> Any:
         """Return a document; parameters that are None are left out."""
         given = urlencode({name: value for name, value in query.items() if value is not None}, doseq=True)
-        return self.request("GET", f"{path}?{given}" if given else path)
+        return self.request("GET", f"{path}{'&' if '?' in path else '?'}{given}" if given else path)
 
     def post(self, path: str, body: Any = None) -> Any:
         """Post a JSON body, and return the document of the answer."""
@@ -88,10 +88,12 @@ class Connection:
         return response
 
     def rows(self, path: str, limit: int, /, **query: Any) -> Iterator[dict[str, Any]]:
-        """Yield up to `limit` rows of a list that comes in pages."""
+        """Yield up to `limit` rows of a list that comes in pages. Raises CliError for another document."""
         cursor = None
         while limit > 0:
             page = self.get(path, limit=min(limit, _PAGE_ROWS), cursor=cursor, **query)
+            if "results" not in page:
+                raise CliError(f"{path[:100]!r} has no pages; ask for it as a whole.")
             yield from page["results"]
             limit, cursor = limit - len(page["results"]), page["next_cursor"]
             if cursor is None:

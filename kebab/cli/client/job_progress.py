@@ -9,7 +9,7 @@ from typing import Any, Self
 from kebab.cli.client.connection import ApiProblem
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import NotFound
 from kebab.cli.progress_bars import Bar, bar
 
 Job = Mapping[str, Any]
@@ -28,15 +28,10 @@ def is_finished(job: Job) -> bool:
 
 def reload_job(workspace: WorkspaceApi, job: Job) -> Job:
     """Return the job as it is now, with its report. Raises CliError when its workspace was deleted."""
-    try:
-        found: Job = workspace.get(f"/jobs/{job['id']}")
-        return found
-    except ApiProblem as problem:
-        if problem.status != 404:
-            raise
-        raise CliError(
-            f"Job {job['id']} is gone; was its workspace deleted?", code="not_found", exit_code=Exit.NOTHING
-        ) from problem
+    found: Job | None = workspace.get_or_none(f"/jobs/{job['id']}")
+    if found is None:
+        raise NotFound(f"Job {job['id']} is gone; was its workspace deleted?")
+    return found
 
 
 def follow(workspace: WorkspaceApi, job: Job, terminal: Terminal, title: str) -> Job:

@@ -1,13 +1,13 @@
 """The API of one workspace, and the things in it that arguments name."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from kebab.cli.client.connection import ApiProblem, Connection
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError, NotFound
 
 _MOST_CHOICES = 20
 _ALL = 1_000_000
@@ -30,6 +30,15 @@ class WorkspaceApi:
         """Return a document."""
         return self.connection.get(self.address(path), **query)
 
+    def get_or_none(self, path: str) -> Any:
+        """Return a document; None if there is none."""
+        try:
+            return self.get(path)
+        except ApiProblem as problem:
+            if problem.status != 404:
+                raise
+            return None
+
     def post(self, path: str, body: Any = None) -> Any:
         """Post a JSON body, and return the document of the answer."""
         return self.connection.post(self.address(path), body)
@@ -46,18 +55,6 @@ class WorkspaceApi:
         """Return an address below `/api/v1`."""
         return f"/workspaces/{self.slug}{path}"
 
-    def find(self, path: str, matches: Callable[[Mapping[str, Any]], bool], missing: str) -> dict[str, Any]:
-        """Return the first row of a list that matches. Raises CliError, which says what is `missing`."""
-        found = next(filter(matches, self.rows(path)), None)
-        if found is None:
-            raise CliError(missing, code="not_found", exit_code=Exit.NOTHING)
-        return found
-
-    def find_member(self, email: str) -> dict[str, Any]:
-        """Return the member with this address. Raises CliError."""
-        missing = f"{email} is no member of {self.slug}; see: kebab member list"
-        return self.find("/members", lambda row: row["email"].lower() == email.strip().lower(), missing)
-
     def find_group(self, name_or_id: str) -> dict[str, Any]:
         """Return the group with this id or name. Raises CliError."""
         groups = list(self.rows("/groups"))
@@ -66,16 +63,18 @@ class WorkspaceApi:
             for group in groups:
                 if group[field] == name_or_id:
                     return group
-        raise CliError(
-            f"There is no group {name_or_id[:100]!r} in {self.slug}; see: kebab group list",
-            code="not_found",
-            exit_code=Exit.NOTHING,
-        )
+        raise NotFound(f"There is no group {name_or_id[:100]!r} in {self.slug}; see: kebab list groups")
+
+    def find_groups(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Return the groups with these names or ids, each once. Raises CliError."""
+        return list({group["id"]: group for group in map(self.find_group, names)}.values())
 
     def find_source(self, key: str) -> dict[str, Any]:
         """Return the source with this key or id. Raises CliError."""
-        missing = f"There is no source {key[:100]!r} in {self.slug}; see: kebab list sources"
-        return self.find("/sources", lambda row: key in (row["key"], row["id"]), missing)
+        for source in self.rows("/sources"):
+            if key in (source["key"], source["id"]):
+                return source
+        raise NotFound(f"There is no source {key[:100]!r} in {self.slug}; see: kebab list sources")
 
     def group_names(self) -> dict[str, str]:
         """Return the names of the groups by id."""

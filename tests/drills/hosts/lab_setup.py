@@ -1,6 +1,7 @@
 """Set-up of the hosts: servers, nodes, a workspace with documents, and people who may read it."""
 
 import contextlib
+import json
 import re
 import secrets
 import shutil
@@ -83,7 +84,8 @@ def _fill(lab: Lab) -> None:
     result = lab.b.run("createsuperuser", "--noinput")
     if result.returncode != 0:
         raise RuntimeError(result.stderr)
-    lab.b.run_command("member", "add", _EMAIL, "--role", "viewer", "--workspace", SLUG)
+    added = json.dumps({"email": _EMAIL, "role": "viewer"})
+    lab.b.run_command("api", "POST", f"/workspaces/{SLUG}/members", "--data", added)
     for node in (lab.a, lab.b):
         lab.cookies[node.name] = _sign_in(node)
     for number in range(_DOCUMENTS):

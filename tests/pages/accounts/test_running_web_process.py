@@ -72,7 +72,8 @@ def test_an_address_that_a_client_claims_is_not_its_own(stack):
 def test_secrets_are_in_no_log(stack):
     json_output(stack, "workspace", "create", "handbook")
     token = json_output(stack, "token", "create", "--workspace", "handbook", "--scope", "search")["token"]
-    link = json_output(stack, "member", "invite", "ada@example.org", "--workspace", "handbook")["link"]
+    invited = '{"email": "ada@example.org", "role": "viewer"}'
+    link = json_output(stack, "api", "POST", "/workspaces/handbook/invitations", "--data", invited)["link"]
     invitation = link.rpartition("/")[2]
     known, new, wrong = PASSWORDS
     with Browser(base_url=stack.url, timeout=30) as browser:

@@ -153,7 +153,7 @@ def test_admin_shows_no_secret(planted, workspace):
 
 def test_commands_show_no_secret_that_is_shown_to_nobody(planted, workspace):
     commands = [["status"], *(["list", kind, f"--workspace={workspace.slug}"] for kind in SCOPED_KINDS)]
-    commands += [["member", "list", f"--workspace={workspace.slug}"]]
+    commands += [["api", "GET", "/workspaces/{ws}/members", f"--workspace={workspace.slug}"]]
     for arguments in commands:
         _, out, err = run(*arguments, "--json")
         assert planted.shown_in(out + err) <= planted.seers.keys(), arguments

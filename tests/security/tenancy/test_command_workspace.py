@@ -18,10 +18,10 @@ ROWS = ("search_", "ingest_", "people_group", "people_membership", "people_apito
     [
         ("list", "documents"),
         ("list", "jobs"),
-        ("member", "list"),
-        ("group", "list"),
+        ("list", "members"),
+        ("list", "groups"),
         ("token", "list"),
-        ("quarantine",),
+        ("api", "GET", "/workspaces/{ws}/quarantine"),
         ("search", "secret"),
         ("inspect", "doc", "guide.md"),
         ("source", "restrict", "docs", "--open"),

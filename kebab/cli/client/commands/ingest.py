@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from kebab.cli.client.arguments import TRUST, Parser, add_workspace, group_names
-from kebab.cli.client.commands.source import find_groups
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.ingest_report import print_report
 from kebab.cli.client.ingest_targets import Target, existing_path, is_archive, target
@@ -189,7 +188,7 @@ def _create_source(
     if "credentials" in stated:
         config["credentials"] = stated.pop("credentials")
     if options["readers"] is not None:
-        stated["readers"] = [group["id"] for group in find_groups(workspace, options["readers"])]
+        stated["readers"] = [group["id"] for group in workspace.find_groups(options["readers"])]
     if config:
         stated["config"] = config
     made: dict[str, Any] = workspace.post("/sources", {"key": key, "kind": wanted.kind, **stated})
@@ -208,7 +207,7 @@ def _check_readers(workspace: WorkspaceApi, source: dict[str, Any], names: tuple
     """Raise CliError when the source has other readers than requested."""
     if names is None:
         return
-    wanted = {group["id"] for group in find_groups(workspace, names)}
+    wanted = {group["id"] for group in workspace.find_groups(names)}
     if source["readers"] is None or set(source["readers"]) != wanted:
         raise CliError(
             f"The source {source['key']!r} is there already, with other readers; change them with:"

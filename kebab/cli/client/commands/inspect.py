@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from uuid import UUID
 
 from kebab.cli.client.arguments import Parser, add_subcommands
-from kebab.cli.client.connection import ApiProblem, Connection
+from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError, Exit, NotFound
 from kebab.cli.output import plain
 
 NEEDS: Needs = "servers"
@@ -54,11 +55,9 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
 def _find_document(workspace: WorkspaceApi, named: str) -> str:
     """Return the id of the document with this id or path. Raises CliError, with choices if several match."""
     if (doc_id := _as_id(named)) is not None:
-        try:
-            return str(workspace.get(f"/documents/{doc_id}")["id"])
-        except ApiProblem as problem:
-            if problem.status != 404:
-                raise
+        document = workspace.get_or_none(f"/documents/{doc_id}")
+        if document is not None:
+            return str(document["id"])
     found = list(workspace.rows("/documents", path=named))
     if not found:
         raise _missing(workspace, "document", named)
@@ -84,12 +83,7 @@ def _document_facts(workspace: WorkspaceApi, doc_id: str) -> dict[str, Any]:
 
 def _chunk_facts(workspace: WorkspaceApi, named: str) -> dict[str, Any]:
     chunk_id = _as_id(named)
-    try:
-        chunk = workspace.get(f"/chunks/{chunk_id}") if chunk_id is not None else None
-    except ApiProblem as problem:
-        if problem.status != 404:
-            raise
-        chunk = None
+    chunk = None if chunk_id is None else workspace.get_or_none(f"/chunks/{chunk_id}")
     if chunk is None:
         raise _missing(workspace, "chunk", named)
     facts = _document_facts(workspace, chunk["doc_id"])
@@ -105,22 +99,11 @@ def _chunk_facts(workspace: WorkspaceApi, named: str) -> dict[str, Any]:
 
 
 def _job_facts(workspace: WorkspaceApi, named: str) -> dict[str, Any]:
-    missing = CliError(
-        f"There is no job {named[:100]!r} in {workspace.slug}; see: kebab list jobs",
-        code="not_found",
-        exit_code=Exit.NOTHING,
-    )
     job_id = _as_id(named)
-    if job_id is None:
-        raise missing
-    dashed = "-".join((job_id[:8], job_id[8:12], job_id[12:16], job_id[16:20], job_id[20:]))
-    try:
-        job = workspace.get(f"/jobs/{dashed}")
-    except ApiProblem as problem:
-        if problem.status != 404:
-            raise
-        raise missing from problem
-    failed = workspace.rows(f"/jobs/{dashed}/items", _MOST_FAILURES, state="failed")
+    job = None if job_id is None else workspace.get_or_none(f"/jobs/{UUID(job_id)}")
+    if job is None:
+        raise NotFound(f"There is no job {named[:100]!r} in {workspace.slug}; see: kebab list jobs")
+    failed = workspace.rows(f"/jobs/{job['id']}/items", _MOST_FAILURES, state="failed")
     report = job.pop("report")
     return {
         "schema_version": "job_inspection.v1",
@@ -157,11 +140,9 @@ def _as_id(text: str) -> str | None:
     return text.replace("-", "").lower() if _ID.fullmatch(text) else None
 
 
-def _missing(workspace: WorkspaceApi, what: str, value: str) -> CliError:
-    return CliError(
-        f"There is no {what} {value[:100]!r} in {workspace.slug}; see: kebab list documents, kebab search",
-        code="not_found",
-        exit_code=Exit.NOTHING,
+def _missing(workspace: WorkspaceApi, what: str, value: str) -> NotFound:
+    return NotFound(
+        f"There is no {what} {value[:100]!r} in {workspace.slug}; see: kebab list documents, kebab search"
     )
 
 

@@ -160,10 +160,14 @@ _LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Ite
         ("id", "kind", "source", "state", "done", "total", "chunks", "created_at", "seconds", "error"),
         _jobs,
     ),
-    "members": (("email", "name", "role", "groups", "active", "since"), _members),
+    "members": (("user_id", "email", "name", "role", "groups", "active", "since"), _members),
     "tokens": (
         ("id", "prefix", "name", "scopes", "groups", "expires_at", "revoked_at", "last_used_at"),
         _tokens,
+    ),
+    "quarantine": (
+        ("id", "source", "version", "path", "size_bytes", "at", "state", "reason"),
+        _plain("/quarantine"),
     ),
     "groups": (("name", "members", "tokens", "sources", "id"), _groups),
     "invitations": (("email", "role", "state", "invited_by", "expires_at", "id"), _plain("/invitations")),

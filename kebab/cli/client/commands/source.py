@@ -6,7 +6,7 @@ from kebab.cli.client.arguments import TRUST, Parser, add_subcommands, group_nam
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
+from kebab.cli.client.workspaces import find_workspace
 
 NEEDS: Needs = "servers"
 EXAMPLES = (
@@ -49,18 +49,12 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
         return terminal.answer(
             facts, f"Documents of {source['key']} are {level}, unless they state another level."
         )
-    groups = None if options["open"] else find_groups(workspace, options["to"])
+    groups = None if options["open"] else workspace.find_groups(options["to"])
     readers = None if groups is None else [group["id"] for group in groups]
     workspace.request("PATCH", address, {"readers": readers})
     named = None if groups is None else [{"id": each["id"], "name": each["name"]} for each in groups]
     facts = {"schema_version": "source_readers.v1", "source": source["key"], "readers": named}
     return terminal.answer(facts, _readers(source["key"], named))
-
-
-def find_groups(workspace: WorkspaceApi, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the groups with these names or ids, each once. Raises CliError."""
-    found = {group["id"]: group for group in map(workspace.find_group, names)}
-    return list(found.values())
 
 
 def _readers(key: str, readers: list[dict[str, Any]] | None) -> str:

@@ -11,7 +11,7 @@ from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import Exit, NotFound
 
 NEEDS: Needs = "servers"
 EXAMPLES = (
@@ -78,22 +78,12 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
     return terminal.answer(facts, f"Revoked kbb_{token['prefix']}.")
 
 
-def find_token(workspace: WorkspaceApi, id_or_prefix: str) -> dict[str, Any] | None:
-    """Return the token with this id or prefix, None without one."""
-    form = _PREFIX.fullmatch(id_or_prefix)
-    field, value = ("id", id_or_prefix.lower()) if form is None else ("prefix", form[1])
-    return next((token for token in workspace.rows("/tokens") if token[field] == value), None)
-
-
-def missing_token() -> CliError:
-    """Return the error that there is no such token."""
-    return CliError("There is no such token; see: kebab token list", code="not_found", exit_code=Exit.NOTHING)
-
-
 def _find(
     connection: Connection, named: str | None, id_or_prefix: str
 ) -> tuple[WorkspaceApi, dict[str, Any]]:
     """Return a token with its workspace, which need not be named. Raises CliError."""
+    form = _PREFIX.fullmatch(id_or_prefix)
+    field, value = ("id", id_or_prefix.lower()) if form is None else ("prefix", form[1])
     if named is not None:
         workspaces = [find_workspace(connection, named)]
     else:
@@ -101,10 +91,10 @@ def _find(
             WorkspaceApi(connection=connection, facts=row) for row in connection.rows("/workspaces", 100_000)
         ]
     for workspace in workspaces:
-        token = find_token(workspace, id_or_prefix)
-        if token is not None:
-            return workspace, token
-    raise missing_token()
+        for token in workspace.rows("/tokens"):
+            if token[field] == value:
+                return workspace, token
+    raise NotFound("There is no such token; see: kebab list tokens")
 
 
 def _show(terminal: Terminal, workspace: WorkspaceApi, token: dict[str, Any]) -> int:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kebab.cli.client.arguments import Parser, add_subcommands
+from kebab.cli.client.arguments import Parser, add_subcommands, parse_pairs
 from kebab.cli.client.connection import ApiProblem, Connection
 from kebab.cli.client.job_progress import follow
 from kebab.cli.client.servers import Needs
@@ -89,7 +89,7 @@ def _rename(workspace: WorkspaceApi, options: dict[str, Any], terminal: Terminal
 def _set(workspace: WorkspaceApi, options: dict[str, Any], terminal: Terminal) -> int:
     found = workspace.facts
     if options["changes"]:
-        body = {"settings": _pairs(options["changes"]), "force": options["force"]}
+        body = {"settings": parse_pairs(options["changes"]), "force": options["force"]}
         try:
             found = workspace.request("PATCH", "", body)
         except ApiProblem as problem:
@@ -115,7 +115,7 @@ def _set_by_job(workspace: WorkspaceApi, body: Mapping[str, Any], terminal: Term
 def _limit(workspace: WorkspaceApi, changes: Sequence[str], terminal: Terminal) -> int:
     found = workspace.facts
     if changes:
-        found = workspace.request("PATCH", "", {"quota": _pairs(changes)})
+        found = workspace.request("PATCH", "", {"quota": parse_pairs(changes)})
     if terminal.as_json:
         terminal.document({"slug": found["slug"], "quota": found["quota"]})
     else:
@@ -144,23 +144,3 @@ def _confirms(slug: str, terminal: Terminal) -> bool:
 
 def _answer(terminal: Terminal, workspace: Any, message: str) -> int:
     return terminal.answer({name: workspace[name] for name in ("id", "slug", "name")}, message)
-
-
-def _pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Parse `NAME=VALUE` as JSON or text; an empty value is None. Raises CliError."""
-    found = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise CliError(f"{text!r} is no setting; write NAME=VALUE.", code="invalid_request")
-        found[name.strip()] = _value(value.strip())
-    return found
-
-
-def _value(text: str) -> Any:
-    if not text:
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -1,4 +1,3 @@
-import json
 import uuid
 from datetime import timedelta
 
@@ -13,13 +12,11 @@ from kebab.people.api_operations import operations
 from kebab.people.models import ApiToken, Group, Role, User
 from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Source
-from tests.cli.commands import run
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - `corpus` calls `fill`
     callers,
     compare_permissions,
     compare_things,
     fill,
-    workspace_documents,
 )
 from tests.support.actors import (
     make_member,
@@ -147,23 +144,3 @@ def test_report_takes_as_many_queries_for_more_sources(workspace, django_assert_
     with django_assert_max_num_queries(20) as many:
         explain_access(workspace, caller)
     assert len(many) == len(few)
-
-
-def test_command_prints_the_report_of_the_api_and_ends_with_1_for_what_is_hidden(workspace):
-    user, where = make_member(workspace), ("--workspace", workspace.slug)
-    code, out, _ = run("access", "--user", user.email, *where)
-    assert code == 0
-    assert "Restricted to legal, staff; is in none of them." in out
-    answer = member_client(workspace, Role.OWNER).get(path(workspace, f"?user={user.pk}")).json()
-    assert json.loads(run("access", "--user", user.email, *where, "--json")[1]) == answer
-
-    token, _ = mint_token(workspace, scopes=["search"])
-    doc_id = workspace_documents(workspace).get(source__key="staff").doc_id
-    for arguments, code in (
-        (("--token", f"kbb_{token.prefix}", "--source", "open"), 0),
-        (("--token", f"kbb_{token.prefix}", "--source", "staff"), 1),
-        (("--token", str(token.pk), "--document", doc_id.hex), 1),
-        (("--token", token.prefix, "--source", "nothing"), 1),
-        (("--user", "nobody@example.org"), 1),
-    ):
-        assert run("access", *arguments, *where)[0] == code, arguments

@@ -1,14 +1,11 @@
-import re
 from datetime import datetime, timedelta
 
 import pytest
-from django.core import mail
 from django.utils import timezone
 
 from kebab.cli.errors import Exit
 from kebab.people.groups import create_group, rename_group
-from kebab.people.invitations.lifecycle import find_invitation
-from kebab.people.models import ApiToken, AuditEvent, GroupMember, Membership, Role, Workspace
+from kebab.people.models import ApiToken, AuditEvent, Membership, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
 from tests.cli.commands import error_of, run, run_json
@@ -40,107 +37,23 @@ def test_workspace_is_created_renamed_and_deleted(db):
     assert acts() == ["workspace.created", "workspace.changed", "workspace.deleted"]
 
 
-def test_group_is_created_filled_emptied_renamed_and_deleted(workspace):
-    member = make_member(workspace)
-    made = run_json("group", "create", "legal")
-    assert run_json("group", "add", "legal", member.email)["id"] == made["id"]
-    assert GroupMember.objects.get().membership.user == member
-    (row,) = run_json("group", "list")["rows"]
-    assert (row["name"], row["members"], row["tokens"], row["sources"]) == ("legal", 1, 0, 0)
-
-    assert run("group", "rename", "legal", "law")[0] == 0
-    assert run("group", "remove", "law", member.email)[0] == 0
-    assert run("group", "remove", "law", member.email)[0] == Exit.NOTHING
-    assert not GroupMember.objects.exists()
-    deleted = run_json("group", "delete", made["id"])
-    assert (deleted["name"], deleted["members"], deleted["sources"]) == ("law", 0, 0)
-    assert run("group", "list")[0] == Exit.NOTHING
-    assert acts() == [
-        "group.created",
-        "group.member_added",
-        "group.renamed",
-        "group.member_removed",
-        "group.deleted",
-    ]
-    assert {event.actor.partition(":")[0] for event in AuditEvent.objects.all()} == {"operator"}
-
-
-def test_group_command_refuses_with_the_remedy(group, subtests):
-    for arguments, code, remedy in (
-        (("create", "legal"), Exit.ERROR, "legal"),
-        (("create", " "), Exit.ERROR, "blank"),
-        (("add", "legal", "nobody@example.org"), Exit.NOTHING, "kebab member list"),
-        (("add", "nothing", "nobody@example.org"), Exit.NOTHING, "kebab group list"),
-        (("delete", "nothing"), Exit.NOTHING, "kebab group list"),
-    ):
-        with subtests.test(arguments=arguments):
-            found, out, err = run("group", *arguments)
-            assert (found, out) == (code, "")
-            assert remedy in err
+def test_truncated_list_names_the_command_for_more(workspace, monkeypatch):
+    for _ in range(2):
+        mint_token(workspace, scopes=["search"])
+    assert run_json("token", "list")["has_more"] is False
+    monkeypatch.setattr("kebab.cli.client.commands.list.print_listing.__defaults__", (1,))
+    cut = run_json("token", "list")
+    assert (cut["has_more"], len(cut["rows"])) == (True, 1)
+    assert "kebab list tokens --limit" in run("token", "list")[2]
 
 
 def test_id_names_its_group_whatever_others_are_called(workspace, group):
     decoy = create_group(command_line_access(workspace), "decoy")
     rename_group(command_line_access(workspace), decoy.pk, str(group.pk))
-    assert run_json("group", "delete", str(group.pk))["name"] == "legal"
-    assert run_json("group", "delete", str(group.pk))["id"] == str(decoy.pk)
-
-
-def test_truncated_list_names_the_command_for_more(workspace, group, monkeypatch):
-    create_group(command_line_access(workspace), "other")
-    for _ in range(2):
-        make_member(workspace)
-        mint_token(workspace, scopes=["search"])
-    kinds = ("group", "member", "token")
-    assert [run_json(kind, "list")["has_more"] for kind in kinds] == [False] * 3
-    monkeypatch.setattr("kebab.cli.client.commands.list.print_listing.__defaults__", (1,))
-    for kind in kinds:
-        cut = run_json(kind, "list")
-        assert (cut["has_more"], len(cut["rows"])) == (True, 1)
-        assert f"kebab list {kind}s --limit" in run(kind, "list")[2]
-
-
-def test_members_are_added_changed_and_removed(workspace):
-    owner, ada = make_member(workspace, Role.OWNER), make_person("ada@example.org")
-    assert run("member", "add", "Ada@Example.org", "--role", "editor")[0] == 0
-    assert Membership.objects.get(user=ada).role == "editor"
-    assert run("member", "role", ada.email, "admin")[0] == 0
-    assert Membership.objects.get(user=ada).role == "admin"
-    rows = {row["email"]: row for row in run_json("member", "list")["rows"]}
-    assert (rows[ada.email]["role"], rows[ada.email]["groups"]) == ("admin", [])
-
-    mint_token(workspace, scopes=["search"], created_by=ada)
-    code, out, _ = run("member", "remove", ada.email)
-    assert (code, "1" in out) == (0, True)  # a token of theirs still works
-    assert run("member", "remove", ada.email)[0] == Exit.NOTHING
-    assert acts() == ["member.added", "member.changed", "member.removed"]
-    for arguments in (("remove", owner.email), ("role", owner.email, "viewer")):
-        assert error_of("member", *arguments, code=Exit.ERROR)["code"] == "last_owner"
-    assert Membership.objects.get().role == "owner"
-
-
-def test_invitation_is_printed_mailed_listed_and_withdrawn(workspace, group, settings):
-    code, out, err = run("member", "invite", "ada@example.org", "--role", "owner", "--group", "legal")
-    link = out.strip()
-    secret = link.rpartition("/")[2]
-    assert code == 0
-    assert re.fullmatch(r"http://\S+:\d+/invitations/[\w-]{43}", link)
-    assert link in mail.outbox[0].body
-    assert secret not in err
-    invitation = find_invitation(secret)
-    assert (invitation.role, invitation.group_ids) == ("owner", [group.pk])
-    (row,) = run_json("list", "invitations")["rows"]
-    assert (row["email"], row["state"]) == ("ada@example.org", "open")
-
-    assert run("member", "withdraw", "ada@example.org")[0] == 0
-    assert find_invitation(secret) is None
-    assert run("member", "withdraw", "ada@example.org")[0] == Exit.NOTHING
-    code, out, err = run("member", "invite", "rubbish")
-    assert (code, out) == (Exit.ERROR, "")
-    assert workspace.invitations.count() == 1
-    settings.KEBAB_URL = "https://set.example.org"
-    made = run_json("member", "invite", "ada@example.org")
-    assert made["link"].startswith("https://set.example.org/invitations/")
+    made = run_json("token", "create", "--scope", "search", "--group", str(group.pk))
+    assert made["groups"] == [str(group.pk)]
+    missing = error_of("token", "create", "--scope", "search", "--group", "nothing", code=Exit.NOTHING)
+    assert "kebab list groups" in missing["message"]
 
 
 def test_token_is_created_and_printed_once(workspace, group):
@@ -207,5 +120,14 @@ def test_audit_and_other_things_are_listed(workspace, group):
     (row,) = run_json("list", "audit")["rows"]
     assert (row["action"], row["subject"], row["address"]) == ("group.created", "legal", None)
     assert run("list", "audit")[0] == 0
-    assert run_json("list", "groups")["rows"][0]["name"] == "legal"
+    (listed,) = run_json("list", "groups")["rows"]
+    assert (listed["name"], listed["members"], listed["tokens"], listed["sources"]) == ("legal", 0, 0, 0)
     assert run("list", "members")[0] == Exit.NOTHING
+    member = make_member(workspace)
+    (listed,) = run_json("list", "members")["rows"]
+    assert (listed["user_id"], listed["email"], listed["groups"]) == (member.pk, member.email, [])
+    assert str(member.pk) in run("list", "members")[1].split()
+    sent = '{"email": "ada@example.org", "role": "viewer"}'
+    run_json("api", "POST", "/workspaces/{ws}/invitations", "--data", sent)
+    (listed,) = run_json("list", "invitations")["rows"]
+    assert (listed["email"], listed["state"]) == ("ada@example.org", "open")

@@ -1,11 +1,18 @@
 """`kebab completion SHELL`: the completion of bash, zsh and fish, printed for a start file."""
 
-from collections.abc import Sequence
-from typing import TextIO
+from typing import Any
 
 from kebab.cli.catalogue import COMMANDS
-from kebab.cli.errors import Exit, write_error
+from kebab.cli.client.arguments import Parser
+from kebab.cli.client.terminal import Terminal
+from kebab.cli.errors import Exit
 
+NEEDS = None
+EXAMPLES = (
+    "kebab completion bash > ~/.local/share/bash-completion/completions/kebab",
+    "kebab completion zsh > ~/.zfunc/_kebab        # a folder in $fpath",
+    "kebab completion fish > ~/.config/fish/completions/kebab.fish",
+)
 _BASH = """\
 _kebab() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}"
@@ -42,40 +49,27 @@ _FISH = """\
 complete -c kebab -n 'not __fish_use_subcommand' -a \\
   "(kebab (commandline -opc)[2] --help 2>/dev/null | string match -ar -- '--[a-z][a-z-]*' | sort -u)"
 """
-_USAGE = """\
-usage: kebab completion {bash,zsh,fish}
-
-Print the completion of a shell.
-
-examples:
-  kebab completion bash > ~/.local/share/bash-completion/completions/kebab
-  kebab completion zsh > ~/.zfunc/_kebab        # a folder in $fpath
-  kebab completion fish > ~/.config/fish/completions/kebab.fish
-"""
 
 
-def print_completion(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def run(connection: None, options: dict[str, Any], terminal: Terminal) -> int:
     """Print the completion of the named shell, and return the exit code."""
-    if list(arguments) in (["--help"], ["-h"]):
-        out.write(_USAGE)
-        return Exit.DONE
-    shell = arguments[0] if len(arguments) == 1 else ""
-    match shell:
+    match options["shell"]:
         case "bash":
-            out.write(_BASH.format(commands=" ".join(COMMANDS)))
+            terminal.print(_BASH.format(commands=" ".join(COMMANDS)), end="")
         case "zsh":
             described = " ".join(_quote(f"{name}:{text}") for name, text in COMMANDS.items())
-            out.write(_ZSH.format(described=described))
-        case "fish":
+            terminal.print(_ZSH.format(described=described), end="")
+        case _:
             lines = (
                 f"complete -c kebab -n __fish_use_subcommand -f -a {name} -d {_quote(text)}"
                 for name, text in COMMANDS.items()
             )
-            out.write(_FISH.format(described="\n".join(lines)))
-        case _:
-            message = f"{shell[:100]!r} is no shell that is known; give bash, zsh or fish."
-            write_error("invalid_arguments", message, err, as_json=False)
-            return Exit.ERROR
+            terminal.print(_FISH.format(described="\n".join(lines)), end="")
     return Exit.DONE
 
 
