@@ -13,10 +13,13 @@ from django.contrib.auth.backends import ModelBackend
 from kebab.extension import contributions
 from kebab.http.api.errors import Forbidden, InvalidRequest, NotFound
 from kebab.http.api.permissions import ADMINS, Need
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people.access.caller import Access, Caller, caller_access
 from kebab.people.api_operations import Operation, operations
+from kebab.people.members import get_member
 from kebab.people.models import ApiToken, Group, Role, TokenScope, Workspace
 from kebab.people.reader import Reader
+from kebab.people.tokens import readable_tokens
 
 #: The most sources in one report.
 MAX_ITEMS = 1_000
@@ -126,6 +129,17 @@ _NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
     Need(role=Role.VIEWER, scope=None): ("leave", "end one's own membership"),
     Need(role=Role.OWNER, scope=None): ("own", "delete the workspace"),
 }
+
+
+def find_caller(
+    workspace: Workspace, user_id: int | None = None, token_id: uuid.UUID | None = None
+) -> Caller:
+    """Return the member or the token of a workspace, as one whose access is reported. Raises NotFound."""
+    if user_id is not None:
+        return Caller(user=get_member(workspace, user_id).user)
+    if token_id is None:
+        raise NotFound
+    return Caller(token=first_or_not_found(readable_tokens().filter(workspace=workspace, pk=token_id)))
 
 
 def explain_access(

@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,10 +11,8 @@ from kebab.http.api.fields import HexIdField
 from kebab.http.api.permissions import ADMINS
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.people.access.caller import Caller
-from kebab.people.access.report import AccessReport, explain_access
-from kebab.people.models import Group, Role, TokenScope, User
-from kebab.people.tokens import readable_tokens
+from kebab.people.access.report import AccessReport, explain_access, find_caller
+from kebab.people.models import Group, Role, TokenScope
 
 
 class AccessQuery(StrictSerializer):
@@ -95,12 +92,6 @@ class AccessView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """Return the rights of a member or a token in this workspace, with the rules that decide them."""
         target = {name: self.query.get(name) for name in ("document", "source")}
-        report = explain_access(self.workspace, self._caller(), **target)
+        caller = find_caller(self.workspace, user_id=self.query.get("user"), token_id=self.query.get("token"))
+        report = explain_access(self.workspace, caller, **target)
         return Response(AccessReportSerializer(report).data)
-
-    def _caller(self) -> Caller:
-        members = User.objects.filter(memberships__workspace=self.workspace)
-        if "user" in self.query:
-            return Caller(user=get_object_or_404(members, pk=self.query["user"]))
-        tokens = readable_tokens().filter(workspace=self.workspace)
-        return Caller(token=get_object_or_404(tokens, pk=self.query["token"]))

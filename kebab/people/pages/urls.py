@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kebab.people.pages.access import PersonAccess, TokenAccess
+from kebab.people.pages.access import AccessPage
 from kebab.people.pages.audit import AuditDownload, AuditPage
 from kebab.people.pages.groups import GroupAddition, GroupDeletion, GroupPage, GroupRemoval, GroupsPage
 from kebab.people.pages.invitations import InvitationRenewal, InvitationWithdrawal
@@ -31,8 +31,8 @@ urlpatterns = [
     path(f"{_W}/tokens", TokensPage.as_view(), name="tokens"),
     path(_TOKEN, TokenPage.as_view(), name="token"),
     path(f"{_TOKEN}/revoke", TokenRevocation.as_view(), name="token-revocation"),
-    path(f"{_PERSON}/access", PersonAccess.as_view(), name="person-access"),
-    path(f"{_TOKEN}/access", TokenAccess.as_view(), name="token-access"),
+    path(f"{_PERSON}/access", AccessPage.as_view(), name="person-access"),
+    path(f"{_TOKEN}/access", AccessPage.as_view(), name="token-access"),
     path(f"{_W}/settings", SettingsPage.as_view(), name="settings"),
     path(f"{_W}/settings/search", SettingsPage.as_view(section="search"), name="settings-search"),
     path(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import uuid
 from datetime import UTC, datetime
 from io import StringIO
 from unittest.mock import patch
@@ -19,6 +20,7 @@ from search.errors import GoldenQueriesWorse
 from search.models import Source
 from tests.pages.page_text import markup_of, text_of
 from tests.pages.search.shelf import make_member
+from tests.support.corpus import write
 from tests.support.extensions import set_contributions
 
 SETTINGS = "/w/handbook/settings"
@@ -188,6 +190,16 @@ def test_access_of_a_member_and_of_a_token_is_shown(at, viewer, workspace):
     assert "wiki" in member and "wiki" in tool
     assert "scope ask" in tool
     assert 'value="wikki"' in markup_of(mistyped)
+
+
+def test_access_to_one_document_is_shown(at, viewer, workspace):
+    document = write(workspace, "guides/leave.md", "apple", source="wiki")
+    page = f"/w/handbook/people/{viewer.pk}/access"
+    (thing,) = at.get(page, {"document": document.doc_id.hex}).context["report"].things
+    assert (thing.kind, thing.name, thing.is_searchable) == ("document", "guides/leave.md", True)
+    for missing in (uuid.uuid4().hex, "leave.md"):
+        shown = at.get(page, {"document": missing})
+        assert (shown.context["is_unknown"], f'value="{missing}"' in markup_of(shown)) == (True, True)
 
 
 def test_access_of_a_non_member_is_not_shown(at, other_workspace):

@@ -166,6 +166,7 @@ def _group_and_token_pages() -> Iterator[Call]:
 
 def _settings_pages() -> Iterator[Call]:
     yield Call(route="person-access")
+    yield Call(route="person-access", query="document={doc}")
     yield Call(route="token-access")
     yield Call(route="token-access", query="source={source}")
     yield Call(route="settings", shown=ONLY_THEIRS)

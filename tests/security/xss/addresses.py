@@ -118,7 +118,10 @@ def _people_pages(operator, workspace):
     return {
         "people": [f"{at}/people"],
         "person": [f"{at}/people/{operator.pk}"],
-        "person-access": [f"{at}/people/{operator.pk}/access"],
+        "person-access": [
+            f"{at}/people/{operator.pk}/access",
+            f"{at}/people/{operator.pk}/access?document={quote(hostile())}",
+        ],
         "groups": [f"{at}/groups"],
         "group": [f"{at}/groups/{Group.objects.get(workspace=workspace).pk}"],
         "tokens": [f"{at}/tokens"],
