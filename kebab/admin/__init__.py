@@ -1,1 +1,1 @@
-"""The shared parts of the Django admin: the site, fast lists, actions with confirmation."""
+"""The shared parts of the Django admin: the site, fast lists, read-only rows."""

@@ -1,28 +1,53 @@
 """Change lists that open as fast on a million rows as on ten.
 
 Each is ordered by an index. Filters look only at the window: the first rows of that order within the chosen
-scopes, such as a workspace. So a filter that hardly any row passes reads no more than one that all pass. A
+scope, such as a workspace. So a filter that hardly any row passes reads no more than one that all pass. A
 search finds its rows by another index, also beyond the window.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.exceptions import BadRequest, ValidationError
+from django.core.paginator import Paginator
 from django.db import models
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.views import ChangeList
 
-from kebab.admin.pagination import WINDOW, CappedPaginator
+from kebab.uuids import parse_uuid
 
+#: The number of rows of a list that can be paged through, and that filters look at.
+WINDOW = 10_000
 #: The most rows found by a search.
 FOUND = 1_000
+#: The list parameter that selects a workspace.
+IN_WORKSPACE = "workspace__id__exact"
+WORKSPACE_FILTER = ("workspace", AutocompleteSelectFilter)
+# Endings of the parameters of filters by a column.
+_LOOKUPS = ("exact", "id__exact", "icontains")
+
+
+class CappedPaginator(Paginator):  # type: ignore[type-arg]  # the class itself is not generic
+    """Pages through the first `WINDOW` rows; a table is never counted to its end."""
+
+    template_name = "operating/pagination.html"
+    window = WINDOW
+
+    @cached_property
+    def count(self) -> int:
+        """Return the number of rows, at most `WINDOW`."""
+        return int(self.object_list.order_by()[:WINDOW].count())  # type: ignore[attr-defined]  # a queryset
+
+    @property
+    def is_capped(self) -> bool:
+        """Return whether there may be more rows than can be paged through."""
+        return self.count >= WINDOW
 
 
 def newest_window(rows: models.QuerySet[Any], column: str) -> models.Q | None:
@@ -72,13 +97,13 @@ class WindowedList(ChangeList):
 class ListAdmin(ModelAdmin):
     """The base class of all model admins."""
 
+    actions = None
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     sortable_by: ClassVar[tuple[str, ...]] = ()
     list_per_page = 50
     list_max_show_all = 0
-    list_disable_select_all = True
     list_filter_submit = True
     list_fullwidth = True
     #: The column that orders rows by age, newest first; empty where there are never many rows.
@@ -86,7 +111,7 @@ class ListAdmin(ModelAdmin):
     #: Figures of the start page: labels and, as list parameters, the rows that each counts.
     figures: ClassVar[Sequence[tuple[Any, Mapping[str, str]]]] = ()
     #: By list parameter, the column that precedes `window_by` in an index.
-    scopes: ClassVar[Mapping[str, str]] = {}
+    scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id"}
 
     def start_figures(self) -> Iterator[tuple[Any, CappedPaginator, str]]:
         """Yield the labels, rows and lists of `figures`; of a long table only its window is filtered."""
@@ -103,51 +128,28 @@ class ListAdmin(ModelAdmin):
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
         """Return whether `lookup` is a filter's parameter: hand-written URLs reach no other column."""
-        return lookup in self._filter_parameters(request)
-
-    def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> Any:
-        """Run the chosen action on the selected rows. Raises BadRequest for a malformed key."""
-        for ticked in request.POST.getlist(ACTION_CHECKBOX_NAME):
-            try:
-                self.opts.pk.clean(ticked, None)
-            except ValidationError as error:
-                raise BadRequest(f"{ticked[:40]!r} is no key of a row.") from error
-        return super().response_action(request, queryset)
+        filters = self.list_filter
+        named = {each.parameter_name for each in filters if not isinstance(each, tuple)}
+        return lookup in named | {
+            f"{each[0]}__{end}" for each in filters if isinstance(each, tuple) for end in _LOOKUPS
+        }
 
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[Any], search_term: str
     ) -> tuple[models.QuerySet[Any], bool]:
-        """Return the rows of `queryset` found by `find`, at most `FOUND`."""
-        if not search_term.strip():
+        """Return the rows of which a search field matches the term: a field with an id one that is an id,
+        any other one the rest. An index has to serve each.
+        """
+        term = search_term.strip().lower()
+        if not term:
             return queryset, False
-        found = self.find(request, search_term.strip()).order_by().values_list("pk", flat=True)[:FOUND]
-        return queryset.filter(pk__in=list(found)), False
+        id_ = parse_uuid(term)
+        fields = [each for each in self.search_fields if each.endswith("id") is (id_ is not None)]
+        matches = models.Q.create([(each, id_ or term) for each in fields], connector=models.Q.OR)
+        found = self.rows_by_key(queryset).filter(matches if fields else models.Q(pk__in=()))
+        ids = list(found.order_by().values_list("pk", flat=True)[:FOUND])
+        return self.rows_by_key(queryset).filter(pk__in=ids), False
 
-    def find(self, request: HttpRequest, term: str) -> models.QuerySet[Any]:
-        """Return the rows that match the search `term`; an index has to serve it."""
-        return self.model._default_manager.none()
-
-    def _filter_parameters(self, request: HttpRequest) -> set[str]:
-        parameters = set()
-        for each in self.get_list_filter(request):
-            if isinstance(each, tuple):
-                parameters |= {f"{each[0]}__exact", f"{each[0]}__id__exact"}
-            else:
-                parameters.add(each.parameter_name)
-        return parameters
-
-
-class ReadOnlyAdmin(ListAdmin):
-    """An admin without forms: these rows change only through the domain's functions."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False."""
-        return False
+    def rows_by_key(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Return `rows` with the conditions that let the index of the primary key serve."""
+        return rows

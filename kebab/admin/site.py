@@ -14,38 +14,17 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.module_loading import autodiscover_modules
-from django.utils.translation import gettext, gettext_lazy
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext_lazy as _
 from unfold.sites import UnfoldAdminSite
 
 from kebab.http.security_headers import ADMIN_POLICY
-
-#: The sidebar: headings with their models and labels, in the order of operators' use.
-_CONTENTS = {
-    _("Activity"): {"ingest.Job": _("Jobs"), "ingest.Unreadable": _("Unreadable files")},
-    _("Content"): {
-        "search.Source": _("Sources"),
-        "search.SourceVersion": _("Versions"),
-        "search.Document": _("Documents"),
-        "search.EmbeddingSpace": _("Embedding spaces"),
-    },
-    _("People"): {
-        "people.Workspace": _("Workspaces"),
-        "people.User": _("Users"),
-        "people.Membership": _("Members"),
-        "people.Group": _("Groups"),
-        "people.Invitation": _("Invitations"),
-        "people.ApiToken": _("Tokens"),
-    },
-    _("Log"): {"people.AuditEvent": _("Audit log")},
-}
 
 
 class OperatorSite(UnfoldAdminSite):
     """The admin site for active staff; anonymous users are sent to the ordinary login page."""
 
     site_title = site_header = "Kebab"
-    index_title = gettext_lazy("Administration")
+    index_title = _("Administration")
     index_template = "operating/index.html"
 
     def get_urls(self) -> list[Any]:
@@ -60,7 +39,7 @@ class OperatorSite(UnfoldAdminSite):
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Return the start page: figures of the models that a user may see, and the disk."""
         seen = (admin for admin in self._registry.values() if admin.has_view_permission(request))
-        figures = [figure for admin in seen for figure in getattr(admin, "start_figures", list)()]
+        figures = [figure for admin in seen for figure in admin.start_figures()]
         disk = shutil.disk_usage(settings.KEBAB_DATA_DIR)
         return super().index(request, {"figures": figures, "disk": disk})
 
@@ -69,31 +48,6 @@ class OperatorSite(UnfoldAdminSite):
         if request.user.is_authenticated and not self.has_permission(request):
             raise Http404
         return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))
-
-    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Return the models a user may see, under the headings of `_CONTENTS`; of one app, Django's list."""
-        apps: list[Any] = super().get_app_list(request, app_label)
-        if app_label is not None:
-            return apps
-        seen = {model["model"]._meta.label: model for app in apps for model in app["models"]}
-        groups = [
-            (
-                heading,
-                [seen[label] | {"name": gettext(name)} for label, name in names.items() if label in seen],
-            )
-            for heading, names in _CONTENTS.items()
-        ]
-        return [
-            {
-                "name": gettext(heading),
-                "app_label": heading.lower(),
-                "app_url": "",
-                "has_module_perms": True,
-                "models": models,
-            }
-            for heading, models in groups
-            if models
-        ]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
         """Wrap a view as Django does, and set the content security policy that Unfold's scripts need."""

@@ -32,8 +32,7 @@ def acting_from(request_address: str | None) -> Iterator[None]:
 
 def record(access: Access, action: str, subject: str = "", **detail: Any) -> None:
     """Record that the caller did `action` (`member.added`) to `subject`. `detail` never holds a secret."""
-    via = {"via": access.caller.via} if access.caller.via else {}
-    _write(access.workspace, access.actor, action, subject, {**detail, **via})
+    _write(access.workspace, access.actor, action, subject, detail)
 
 
 def record_person(

@@ -46,10 +46,8 @@ class Caller:
     #: The token with which a tool acts for the person.
     personal_token: PersonalToken | None = None
     token: ApiToken | None = None
-    #: The actor name of an operator, who acts on the command line or in the admin.
+    #: The actor name of an operator, who acts on the command line.
     operator: str | None = None
-    #: The interface an operator used, if their name alone doesn't show it.
-    via: str = ""
     #: The session of a person's request; as secret as a password.
     session_key: str | None = field(default=None, repr=False, compare=False)
 
@@ -280,13 +278,11 @@ def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
     return None
 
 
-def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Access:
-    """Return an owner's access for the operator with the actor name `operator`, who used the interface
-    `via`.
-    """
+def operator_access(workspace: Workspace, operator: str) -> Access:
+    """Return an owner's access for the operator with the actor name `operator`."""
     return Access(
         workspace=workspace,
-        caller=Caller(operator=operator, via=via),
+        caller=Caller(operator=operator),
         role=Role.OWNER,
         scopes=_SCOPES_OF_ROLE[Role.OWNER],
         reader=OPERATOR,

@@ -144,8 +144,3 @@ class AdminRows:
                 yield f"/admin/{name}/?q=a"
         yield f"/admin/ingest/job/{self.job.pk}/change/"
         yield f"/admin/people/auditevent/{self.event_of_gone.pk}/change/"
-        yield f"/admin/search/document/{self.document.pk}/passages/"
-        yield f"/admin/ingest/job/{self.job.pk}/act/cancel/"
-        yield f"/admin/people/user/{self.person.pk}/access/?workspace={self.workspace.slug}"
-        yield f"/admin/people/membership/{self.membership.pk}/access/"
-        yield f"/admin/people/apitoken/{self.token.pk}/access/"

@@ -46,6 +46,28 @@ def set_password(client, person):
     return client.post(f"/admin/people/user/{person.pk}/password/", PASSWORDS)
 
 
+def test_account_is_added_by_address_and_audited(office):
+    office.post("/admin/people/user/add/", {"email": "Bea@Example.org", **PASSWORDS})
+    bea, event = User.objects.get(email="bea@example.org"), AuditEvent.objects.get()
+
+    assert bea.check_password("correct horse 77")
+    assert (event.actor, event.action, event.subject) == ("root@example.org", "user.added", bea.email)
+    assert event.detail == {"via": "admin", "id": str(bea.pk)}
+
+
+def test_form_without_its_token_changes_nothing(operator):
+    ada, client = make_person("ada@example.org"), Client(enforce_csrf_checks=True)
+    client.force_login(operator)
+
+    assert change(client, ada, email="mine@example.org").status_code == 403
+    assert User.objects.get(pk=ada.pk).email == "ada@example.org"
+
+
+def test_form_that_changes_nothing_is_not_audited(office):
+    assert change(office, make_person("ada@example.org")).status_code == 302
+    assert not AuditEvent.objects.exists()
+
+
 def test_staff_change_their_own_account_and_those_without_rights_alone(desk, clerk, operator, office):
     ada, powerful = make_person("ada@example.org"), make_staff("people.delete_membership")
     assert change(desk, ada, email="ada@example.com").status_code == 302

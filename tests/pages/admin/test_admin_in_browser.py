@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.pages.admin.admin_rows import HOSTILE
 from tests.support.actors import make_workspace
 from tests.support.browser import needs_browser
 
@@ -43,26 +42,6 @@ def test_a_workspace_is_chosen_by_typing(open_page, transactional_db, operator, 
 
     page.wait_for_url(f"**/admin/ingest/job/?*workspace__id__exact={admin_rows.workspace.pk}*")
     assert page.locator("#result_list tbody").count() == 2
-
-
-def test_job_is_cancelled_on_its_page_and_ticked_rows_are_asked_about(
-    open_page, transactional_db, operator, admin_rows
-):
-    page = open_page(operator)
-    page.goto("/admin/ingest/job/")
-    page.locator("input.action-select").first.check()
-    page.locator("select[name=action]").select_option(label="Cancel")
-    page.get_by_role("button", name="Run").click()
-    page.get_by_text("Cancel this job?").wait_for()
-
-    page.goto(f"/admin/ingest/job/{admin_rows.job.pk}/change/")
-    page.get_by_role("link", name="Cancel").click()
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_text(f"Job {admin_rows.job.pk} ends within seconds.").wait_for()
-    admin_rows.job.refresh_from_db()
-    assert admin_rows.job.cancel_requested
-    page.goto(f"/admin/search/document/{admin_rows.document.pk}/passages/")
-    assert page.locator("pre").inner_text() == HOSTILE
 
 
 def test_the_theme_and_the_menu_of_the_person_work(open_page, transactional_db, operator, admin_rows):

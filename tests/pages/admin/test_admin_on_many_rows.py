@@ -43,20 +43,19 @@ LISTS = {
     "people/auditevent": [
         f"{place}{asked}"
         for place in ("", "{ws}&")
-        for asked in ("", "p=2", "actor=p7", "action_begins=rare", "actor=nobody")
+        for asked in ("", "p=2", "actor=p7", "action__icontains=rare", "actor=nobody")
     ],
     "people/group": ["", "p=2", "{ws}"],
     "people/invitation": ["", "p=2", "{ws}"],
     "people/membership": [
         *("", "p=2", "{ws}", "{ws}&p=100", "{ws}&role__exact=owner", "role__exact=admin"),
-        *("q=p77", "q=p77+handbook"),
+        *("q=p77", "{ws}&q=p77"),
     ],
     "people/user": ["", "p=200", "q=p77", "is_active__exact=0", "is_staff__exact=1"],
     "people/workspace": ["", "p=2", "q=w7"],
     "search/document": [
         *(
-            f"{place}{asked}"
-            for place in ("{ws}", "{ws}&version={version}")
+            f"{{ws}}{asked}"
             for asked in (
                 "",
                 "&p=2",
@@ -64,10 +63,11 @@ LISTS = {
                 "&media__exact=pdf",
                 "&media__exact=text",
                 "&trust_level__exact=primary",
+                "&path__icontains=a/777",
+                "&q=nothing",
+                f"&q={77_777:032x}",
             )
         ),
-        "{ws}&trust_level__exact=primary",
-        *(f"{{ws}}&q={term}" for term in ("Title 9", "title", "a/77777.md", "nothing", f"{77_777:032x}")),
     ],
     "search/embeddingspace": ["{ws}", "{ws}&p=2", "{ws}&state__exact=live"],
     "search/source": [
@@ -81,19 +81,15 @@ PAGES = (
     "/admin/autocomplete/?app_label=search&model_name=source&field_name=workspace&term=h",
     "/admin/ingest/job/{job}/change/",
     "/admin/ingest/unreadable/{entry}/change/",
-    "/admin/people/apitoken/{token}/access/",
     "/admin/people/apitoken/{token}/change/",
     "/admin/people/auditevent/{event}/change/",
     "/admin/people/group/{group}/change/",
     "/admin/people/invitation/{invitation}/change/",
-    "/admin/people/membership/{member}/access/",
     "/admin/people/membership/{member}/change/",
-    "/admin/people/user/{user}/access/?workspace={slug}",
     "/admin/people/user/{user}/change/",
     "/admin/people/workspace/{workspace}/change/",
     "/admin/search/document/77777/change/",
     "/admin/search/embeddingspace/7/change/",
-    "/admin/search/document/77777/passages/",
     "/admin/search/source/{source}/change/",
     "/admin/search/sourceversion/{version}/change/",
 )
@@ -114,7 +110,6 @@ def addresses(workspace):
     known = {
         "ws": f"workspace__id__exact={workspace.pk}",
         "workspace": workspace.pk,
-        "slug": workspace.slug,
         "user": User.objects.get(email="p7@example.org").pk,
         "member": Membership.objects.get(user__email="p7@example.org").pk,
         "entry": Unreadable.objects.get(path="a/7").pk,
@@ -176,7 +171,7 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
 
 def test_search_does_not_scan_the_whole_list(transactional_db, office, workspace):
     fill(workspace, tables=("people_workspace", "people_user", "people_membership"), others=400_000)
-    response, asked = _get(office, "/admin/people/membership/?q=handbook")
+    response, asked = _get(office, "/admin/people/membership/?q=p")
     read = [rows_read(sql) for sql in map(_statement, asked) if sql.startswith("SELECT")]
 
     assert "1,000 memberships" in response.content.decode()

@@ -8,7 +8,6 @@ from django.test.utils import CaptureQueriesContext
 
 from kebab.admin.site import site
 from kebab.people.models import AuditEvent, User
-from tests.pages.admin.admin_rows import HOSTILE
 from tests.pages.admin.bulk_rows import fill
 from tests.support.actors import make_workspace
 
@@ -27,52 +26,56 @@ def test_no_page_lets_hostile_text_become_markup_or_shows_a_secret(office, admin
             assert not [secret for secret in secrets if secret in text]
 
 
-def test_hostile_text_and_what_belongs_to_rows_is_shown(office, admin_rows):
+def test_row_shows_hostile_text_its_details_and_links_to_what_it_belongs_to(office, admin_rows):
     escaped = "&lt;script&gt;document.title=&#x27;pwned&#x27;&lt;/script&gt;"
 
-    def page(name, row, below="change"):
-        return office.get(f"/admin/{name}/{row.pk}/{below}/").content.decode()
+    def page(name, row):
+        return office.get(f"/admin/{name}/{row.pk}/change/").content.decode()
 
     for name in ("people/workspace", "people/auditevent", "search/document", "search/source", "ingest/job"):
         assert escaped in page(name, admin_rows.rows()[name]), name
-    assert f"/admin/people/group/{admin_rows.group.pk}/change/" in page("search/source", admin_rows.source)
-    assert '<progress max="40" value="10">' in page("ingest/job", admin_rows.job)
+    assert f"/admin/search/source/{admin_rows.source.pk}/change/" in page("ingest/job", admin_rows.job)
     assert "a.bin" in page("ingest/job", admin_rows.failed)
-    assert "document.title=&#x27;pwned&#x27;" in page("search/document", admin_rows.document, "passages")
     gone = admin_rows.event_of_gone  # of a workspace that is no more
     assert str(gone.workspace_id) in page("people/auditevent", gone)
 
 
-def test_documents_are_listed_and_found_by_path_id_and_how_the_title_begins_in_one_workspace(
-    office, admin_rows
-):
+def test_documents_are_listed_and_found_by_path_and_id_in_one_workspace(office, admin_rows):
     other, address = make_workspace("zoo"), "/admin/search/document/"
     answer = office.get(address)
     assert answer["Location"] == f"{address}?workspace__id__exact={admin_rows.workspace.pk}"
     row = f"{address}{admin_rows.document.pk}/change/"
-    for term, workspace, is_found in (
-        ("", admin_rows.workspace, True),
-        ("", other, False),
-        (admin_rows.document.path, admin_rows.workspace, True),
-        (admin_rows.document.doc_id.hex, admin_rows.workspace, True),
-        (HOSTILE[:9], admin_rows.workspace, True),
-        ("nothing", admin_rows.workspace, False),
+    for asked, workspace, is_found in (
+        ({}, admin_rows.workspace, True),
+        ({}, other, False),
+        ({"path__icontains": "HOSTILE/"}, admin_rows.workspace, True),
+        ({"path__icontains": "nothing"}, admin_rows.workspace, False),
+        ({"q": admin_rows.document.doc_id.hex}, admin_rows.workspace, True),
+        ({"q": admin_rows.document.doc_id.hex}, other, False),
+        ({"q": "nothing"}, admin_rows.workspace, False),
     ):
-        page = office.get(address, {"q": term, "workspace__id__exact": workspace.pk})
-        assert (row in page.content.decode()) is is_found, term
-    row = f"/admin/search/source/{admin_rows.source.pk}/change/"
-    assert row in office.get("/admin/search/source/?q=docs").content.decode()
-    assert row not in office.get("/admin/search/source/?q=doc").content.decode()
-    within = office.get(
-        "/admin/search/source/", {"q": "doc", "workspace__id__exact": admin_rows.workspace.pk}
-    )
-    assert row in within.content.decode()
+        page = office.get(address, {**asked, "workspace__id__exact": workspace.pk})
+        assert (row in page.content.decode()) is is_found, asked
 
 
-def test_the_audit_log_is_filtered_by_actor_and_by_how_the_action_begins(office, admin_rows):
+def test_row_is_found_by_how_its_key_begins_or_its_id(office, admin_rows):
+    for name, term, wrong in (
+        ("people/workspace", "HAND", "andbook"),
+        ("people/workspace", str(admin_rows.workspace.pk), "0" * 32),
+        ("people/apitoken", admin_rows.secret, "kbb_nothing"),
+        ("search/source", "doc", "ocs"),
+        ("search/source", str(admin_rows.source.pk), "0" * 32),
+        ("ingest/job", str(admin_rows.failed.pk), "sync"),
+    ):
+        row = f"/admin/{name}/{admin_rows.rows()[name].pk}/change/"
+        assert row in office.get(f"/admin/{name}/", {"q": term}).content.decode(), name
+        assert row not in office.get(f"/admin/{name}/", {"q": wrong}).content.decode(), name
+
+
+def test_the_audit_log_is_filtered_by_actor_and_by_a_part_of_the_action(office, admin_rows):
     AuditEvent.objects.create(actor="bob@example.org", action="member.added", subject="needle")
     AuditEvent.objects.create(actor="eve@example.org", action="token.revoked", subject="hay")
-    for chosen in ("actor=bob@example.org", "action_begins=member"):
+    for chosen in ("actor=bob@example.org", "action__icontains=member"):
         page = office.get(f"/admin/people/auditevent/?{chosen}").content.decode()
         assert "needle" in page
         assert "hay<" not in page

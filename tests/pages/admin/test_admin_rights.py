@@ -56,20 +56,12 @@ def test_deactivated_operator_is_out_at_once_and_no_password_is_taken_here(offic
     assert "_auth_user_id" not in visitor.session
 
 
-def test_staff_see_and_do_what_their_permissions_give(admin_rows):
+def test_staff_see_what_their_permissions_give(admin_rows):
     client = client_of(staff("ingest.view_job"))
-    job = f"/admin/ingest/job/{admin_rows.job.pk}"
 
-    assert client.get(f"{job}/change/").status_code == 200
+    assert client.get(f"/admin/ingest/job/{admin_rows.job.pk}/change/").status_code == 200
     assert client.get(f"/admin/search/document/{admin_rows.document.pk}/change/").status_code == 403
-    assert client.get(f"/admin/search/document/{admin_rows.document.pk}/passages/").status_code == 404
     assert "/admin/search/document/" not in client.get("/admin/").content.decode()
-    assert client.post(f"{job}/act/cancel/").status_code == 403
-    assert "act/cancel" not in client.get(f"{job}/change/").content.decode()
-    may = client_of(staff("ingest.view_job", "ingest.change_job"))
-    assert may.post(f"{job}/act/cancel/").status_code == 302
-    blind = client_of(staff("search.delete_source"))  # may delete, but not see
-    assert blind.post(f"/admin/search/source/{admin_rows.source.pk}/act/delete/").status_code == 403
 
 
 def test_staff_who_may_change_people_make_nobody_an_operator(operator, admin_rows):
@@ -85,16 +77,15 @@ def test_staff_who_may_change_people_make_nobody_an_operator(operator, admin_row
     assert client.post(f"/admin/people/user/{operator.pk}/change/", form).status_code == 403
 
 
-def test_rows_with_rules_of_their_own_are_only_shown(office, admin_rows, subtests):
+def test_only_users_change_and_nothing_is_deleted(office, admin_rows, subtests):
     for name, row in admin_rows.rows().items():
         acts = ("add", f"{row.pk}/change", f"{row.pk}/delete")
-        # Of people and workspaces, only deletion has rules of its own.
-        for act in acts[2:] if name in ("people/user", "people/workspace") else acts:
+        for act in acts[2:] if name == "people/user" else acts:
             with subtests.test(name=name, act=act):
                 answer = office.post(f"/admin/{name}/{act}/", {"post": "yes", "name": "x"})
                 assert answer.status_code == 403
-    for name in ("people/user", "people/workspace"):
+    for name in ("people/user", "search/source"):
         row = admin_rows.rows()[name]
         ticked = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
         office.post(f"/admin/{name}/", ticked)
-        assert type(row).objects.filter(pk=row.pk).exists()
+        assert type(row)._default_manager.filter(pk=row.pk).exists()

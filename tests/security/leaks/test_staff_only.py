@@ -38,7 +38,7 @@ def _model(route):
 
 
 def _path(route, object_id):
-    values = {"app_label": "people", "content_type_id": "1", "url": "people/user/1", "act_name": "delete"}
+    values = {"app_label": "people", "content_type_id": "1", "url": "people/user/1"}
     return route.path({name: values.get(name, object_id) for name in route.arguments})
 
 

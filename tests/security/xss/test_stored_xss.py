@@ -8,7 +8,6 @@ from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState, WebPage
-from kebab.admin.site import site
 from kebab.people.access.caller import operator_access
 from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
@@ -285,15 +284,7 @@ def _admin_pages():
             continue
         for row in _rows(_model(route)):
             arguments = {"object_id": quote(str(row), safe=""), "id": str(row), "content_type_id": "1"}
-            for act in _acts(route):
-                yield route.path({**arguments, "act_name": act})
-
-
-def _acts(route):
-    """Return the names of the actions with a page of their own; [""] for a route without actions."""
-    if "act_name" not in route.arguments:
-        return [""]
-    return [act.name for act in site._registry[_model(route)].row_actions]
+            yield route.path(arguments)
 
 
 def _model(route):
