@@ -24,7 +24,7 @@ from search.mirror.errors import MirrorBusy, MirrorError, SyncTakesLong
 from search.mirror.files import MirrorFiles
 from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.snapshot import read_token
-from search.mirror.sync.sync import applied_seq, applied_token, rebuild_mirror, sync_mirror
+from search.mirror.sync.sync import applied_seq, applied_token, sync_mirror
 from search.retrieval.deadline import seconds_left
 from search.retrieval.errors import NotSearchableYet
 from search.runtime import runtime
@@ -109,11 +109,6 @@ def _position(workspace_id: uuid.UUID) -> tuple[int, int]:
 def trigger_sync(workspace_id: uuid.UUID) -> None:
     """Start a background sync of the mirror, for a request that found it behind."""
     _sync_in_background(workspace_id)
-
-
-def trigger_rebuild(workspace_id: uuid.UUID) -> None:
-    """Start a background rebuild of this node's mirror; readers go on meanwhile."""
-    _sync_executor().submit(_rebuild_and_log, workspace_id)
 
 
 def record_use(scope: SearchScope) -> None:
@@ -232,16 +227,5 @@ def _sync_and_log(workspace_id: uuid.UUID, wait_s: float = 0.0) -> bool:
     except Exception:
         logger.exception("mirror of %s could not be synced", workspace_id)
         return False
-    finally:
-        connection.close()
-
-
-def _rebuild_and_log(workspace_id: uuid.UUID) -> None:
-    try:
-        rebuild_mirror(mirror_files(workspace_id), workspace_id)
-    except Workspace.DoesNotExist:
-        mirror_files(workspace_id).delete_all()
-    except Exception:
-        logger.exception("mirror of %s could not be made anew", workspace_id)
     finally:
         connection.close()
