@@ -92,7 +92,9 @@ class PersonAdmin(ListAdmin, UserAdmin):  # type: ignore[misc, type-arg]  # the 
         super().save_model(request, obj, form, change)
         if change and "is_active" in form.changed_data and not obj.is_active:
             for workspace in solely_owned_workspaces(obj):
-                messages.warning(request, f"{workspace} has no other active owner than {obj.email}.")
+                names = {"workspace": workspace, "email": obj.email}
+                warning = _("%(workspace)s has no other active owner than %(email)s.") % names
+                messages.warning(request, warning)
 
     def get_actions_submit_line(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the button that unlinks an account, if it is linked and may be changed."""
@@ -108,11 +110,8 @@ class PersonAdmin(ListAdmin, UserAdmin):  # type: ignore[misc, type-arg]  # the 
         links_of(user).delete()
         end_sessions(user)  # some may have started through the link
         _record(request, "account.unlinked", user)
-        messages.success(
-            request,
-            f"{user.email} is logged out, and linked again to whoever next logs in at the provider with this"
-            " address.",
-        )
+        notice = _("%(email)s is logged out, and linked again at the next login at the provider.")
+        messages.success(request, notice % {"email": user.email})
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
