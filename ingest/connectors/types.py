@@ -1,12 +1,14 @@
 """Entries of a source's listing, contents of items, and the interface of connectors."""
 
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from ingest.connectors.project_file import ProjectFile
 from ingest.connectors.walk_rules import SkipReason, WalkRules
+from search.models import Source, SourceVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,25 @@ class ItemContent:
     requested_at: datetime | None = None
     #: None: the document's present override ends.
     stated: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions:
+    """The source to open, and options of one job."""
+
+    source: Source
+    version: SourceVersion
+    #: the revision at which the job started; "" for a new job
+    revision: str = ""
+    #: called a few times a second during a wait; ends the wait by raising
+    while_waiting: Callable[[], None] = lambda: None
+    #: called with each path before it is requested, by a listing that can be resumed there; ends the listing
+    #: by raising
+    on_position: Callable[[str], None] = lambda path: None
+    #: id of the job, by which a resumed job finds what it has read before
+    job_id: uuid.UUID = field(default_factory=uuid.uuid4)
+    #: whether the job reads single files, for which a connector with a cursor lists everything
+    is_partial: bool = False
 
 
 class Connector(Protocol):

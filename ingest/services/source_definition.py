@@ -1,6 +1,6 @@
 """Creation and lookup of sources for people and tools, who may name allowed folders only."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -8,11 +8,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from ingest.connectors.git.address import GitAddress, check_address, file_url, parse_address
-from ingest.connectors.git.credentials import encrypt_credentials, parse_credentials
-from ingest.connectors.records.kinds import RECORD_KINDS, record_config, seal_credentials
-from ingest.connectors.web.config import site_config
-from ingest.errors import FolderNotAllowed
+from ingest.connectors.declaration import MayRead
+from ingest.connectors.kinds import KINDS, kind_of
 from ingest.jobs.queue.schedule import initial_schedule
 from ingest.services.path_visibility import overlaps_hidden
 from kebab.http.api.errors import Conflict, FieldError, InvalidRequest
@@ -20,7 +17,6 @@ from kebab.http.api.querysets import first_or_not_found
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.stack.storage.private_places import PrivateFolders
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.restrictions import hidden_sources
@@ -31,8 +27,6 @@ from search.models import Source, SourceKind
 
 #: Key of the source for uploads that name none.
 UPLOADS = "uploads"
-#: Returns whether the caller may have a folder read.
-MayRead = Callable[[Path], bool]
 #: The fields that state a sync policy.
 SYNC_POLICY_FIELDS: Final = ("watch", "sync_every_minutes")
 
@@ -68,8 +62,11 @@ def check_config(kind: str, config: Mapping[str, Any], may_read: MayRead) -> dic
 
     Raises FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
     """
-    check = _CHECKS.get(kind)
-    return check(config, may_read) if check else {"config": dict(config)}
+    declared = KINDS[kind]
+    given = {field.name: config[field.name] for field in declared.config_fields if config.get(field.name)}
+    checked = declared.check_config(given, may_read)
+    sealed = declared.seal_credentials(config.get("credentials") or {}, checked)
+    return {"config": dict(checked), "sealed_credentials": sealed}
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
@@ -79,7 +76,7 @@ def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
     """
     changes = {**changes, **sync_policy_fields(source.kind, changes)}
     if "credentials" in changes:
-        changes["sealed_credentials"] = _encrypt_new_credentials(source, changes.pop("credentials"))
+        changes["sealed_credentials"] = _seal_new_credentials(source, changes.pop("credentials"))
     if changes:
         refresh_source_stats(source.workspace_id, source.pk, **changes)
     return first_or_not_found(Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk))
@@ -91,9 +88,9 @@ def sync_policy_fields(kind: str, stated: Mapping[str, Any], *, is_new: bool = F
     A new source with a schedule is synced at once, an existing one after its first interval. Raises
     InvalidRequest for a kind that can't be synced, or watched.
     """
-    if stated.get("watch") and kind != SourceKind.FOLDER:
+    if stated.get("watch") and not kind_of(kind).is_watchable:
         raise _invalid_field("watch", f"Only a folder can be watched; give a {kind} sync_every_minutes.")
-    if stated.get("sync_every_minutes") is not None and kind == SourceKind.UPLOAD:
+    if stated.get("sync_every_minutes") is not None and not kind_of(kind).is_synced:
         raise _invalid_field("sync_every_minutes", "Uploads come by themselves; there is nothing to sync.")
     fields = {name: stated[name] for name in SYNC_POLICY_FIELDS if name in stated}
     if "sync_every_minutes" in fields:
@@ -142,83 +139,11 @@ def _key_conflict(key: str) -> Conflict:
     return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")
 
 
-def resolve_allowed_folder(path: str, may_read: MayRead) -> Path:
-    """Return the folder with all links followed. Raises FolderNotAllowed.
-
-    The message is the same for a folder that may not be read, whether it exists or not, and for one with
-    Kebab's own files.
-    """
-    folder = _resolve_path(path)
-    if not may_read(folder) or PrivateFolders.find().contains(folder):
-        raise FolderNotAllowed(
-            f"The folder {path[:200]!r} lies outside the folders that may be read here; the operator allows"
-            " more with KEBAB_FOLDER_ROOTS."
-        )
-    try:
-        is_folder = folder.is_dir()
-    except OSError:  # a name too long, a folder that may not be entered
-        is_folder = False
-    if not is_folder:
-        raise FolderNotAllowed(f"The folder {path[:200]!r} is not there, or can't be read; check the path.")
-    return folder
-
-
-def _folder_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
-    return {"config": {"path": str(resolve_allowed_folder(config["path"], may_read))}}
-
-
-def _git_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
-    address = parse_address(config["url"])
-    check_address(address)
-    url = address.url
-    if address.folder is not None:
-        url = file_url(resolve_allowed_folder(str(address.folder), may_read))
-    return {
-        "config": git_config(url, config.get("branch", ""), config.get("tags", ())),
-        "sealed_credentials": _encrypt_credentials(config.get("credentials"), address),
-    }
-
-
-def git_config(url: str, branch: str = "", tags: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the config of a git source as it is stored."""
-    given = {"branch": branch, "tags": list(tags)}
-    return {"url": url, **{name: value for name, value in given.items() if value}}
-
-
-def _web_config(config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
-    return {"config": site_config(config)}
-
-
-def _record_config(kind: str, config: Mapping[str, Any], may_read: MayRead) -> dict[str, Any]:
-    return record_config(kind, config)
-
-
-def _encrypt_new_credentials(source: Source, given: Mapping[str, str] | None) -> str:
-    if source.kind in RECORD_KINDS:
-        return seal_credentials(source.kind, given or {})
-    if source.kind != SourceKind.GIT:
+def _seal_new_credentials(source: Source, given: Mapping[str, str] | None) -> str:
+    declared = kind_of(source.kind)
+    if not declared.credential_fields:
         raise Conflict(
             f"The source {source.key!r} is of kind {source.kind}, which takes no credentials.",
             code="takes_no_credentials",
         )
-    return _encrypt_credentials(given, parse_address(source.config["url"]))
-
-
-def _encrypt_credentials(given: Mapping[str, str] | None, address: GitAddress) -> str:
-    return encrypt_credentials(parse_credentials(given, address)) if given else ""
-
-
-#: By kind, the function that checks a given config and returns fields of the source.
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any], MayRead], dict[str, Any]]] = {
-    SourceKind.FOLDER: _folder_config,
-    SourceKind.GIT: _git_config,
-    SourceKind.WEB: _web_config,
-    **{kind: partial(_record_config, kind) for kind in RECORD_KINDS},
-}
-
-
-def _resolve_path(path: str) -> Path:
-    try:
-        return Path(path).resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise FolderNotAllowed(f"The folder {path[:200]!r} can't be found: {error}.") from error
+    return declared.seal_credentials(given or {}, source.config)

@@ -8,24 +8,14 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from ingest.connectors.records.declaration import Words
-from ingest.connectors.records.kinds import RECORD_KINDS
+from ingest.connectors.declaration import Words
+from ingest.connectors.kinds import kind_of
 from ingest.jobs.queue.schedule import is_paused
 from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState, Trust
 
 register = template.Library()
 
-# The label of each kind, and the name of its icon.
-_SOURCE_KINDS: Final[Mapping[str, tuple[Words, str]]] = MappingProxyType(
-    {
-        SourceKind.UPLOAD: (gettext_lazy("Uploads"), "upload"),
-        SourceKind.FOLDER: (gettext_lazy("Folder"), "folder"),
-        SourceKind.GIT: (gettext_lazy("Git repository"), "git-branch"),
-        SourceKind.WEB: (gettext_lazy("Website"), "globe"),
-        **{kind: (each.label, each.icon) for kind, each in RECORD_KINDS.items()},
-    }
-)
 # The tone and the label of each state.
 _SOURCE_STATES: Final[Mapping[str, tuple[str, Words]]] = MappingProxyType(
     {
@@ -40,7 +30,7 @@ _SOURCE_STATES: Final[Mapping[str, tuple[str, Words]]] = MappingProxyType(
 @register.filter
 def source_kind(kind: str) -> str:
     """Return the label of a source's kind."""
-    return str(_SOURCE_KINDS.get(kind, (kind, ""))[0])
+    return str(kind_of(kind).label)
 
 
 @register.filter
@@ -52,7 +42,7 @@ def trust_label(level: str) -> str:
 @register.filter
 def source_icon(kind: str) -> str:
     """Return the name of the icon of a source's kind."""
-    return _SOURCE_KINDS.get(kind, ("", "database"))[1]
+    return kind_of(kind).icon
 
 
 @register.filter

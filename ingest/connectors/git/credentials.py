@@ -14,9 +14,6 @@ from ingest.errors import CredentialsRefused
 from kebab.encryption import EncryptionError, RotationResult, decrypt, encrypt, rotate_column
 from search.models import Source
 
-MAX_USERNAME_CHARS: Final = 200
-MAX_SECRET_CHARS: Final = 4_000
-MAX_KEY_CHARS: Final = 20_000
 #: Username for a token: hosts check the token alone, but some refuse an empty name.
 _DEFAULT_USERNAME: Final = "x-access-token"
 _OPENSSH: Final = "-----BEGIN OPENSSH PRIVATE KEY-----"

@@ -26,7 +26,7 @@ from ingest.connectors.git.repository import Repository
 from ingest.connectors.git.tree import GitTree
 from ingest.connectors.project_file import MAX_FILE_BYTES, PROJECT_FILES, ProjectFile, parse_project_file
 from ingest.connectors.tree import walk_tree
-from ingest.connectors.types import Entry, ItemContent
+from ingest.connectors.types import Entry, ItemContent, OpenOptions
 from ingest.connectors.walk_rules import WalkRules
 from ingest.errors import AddressNotAllowed
 from kebab.encryption import EncryptionError
@@ -75,27 +75,26 @@ class GitSource:
 
 
 @contextmanager
-def open_repository(
-    source: Source, version: SourceVersion, *, revision: str, while_waiting: Callable[[], None]
-) -> Iterator[GitSource]:
+def open_repository(options: OpenOptions) -> Iterator[GitSource]:
     """Open a version of the source's repository: at `revision` for a resumed job, else at its present commit.
 
     Raises ListingFailed, RepositoryBusy, and the errors by which `while_waiting` ends a wait.
     """
+    source, version = options.source, options.version
     remote = _resolve_remote(source)
     paths = CopyPaths.of(source.workspace_id, source.pk)
-    with lock_copy(paths, while_waiting) as lock:
+    with lock_copy(paths, options.while_waiting) as lock:
         delete_orphans(source.workspace_id)
         write_config(paths, remote.address)
         git = Git(
             git_dir=paths.git_dir,
             environment=local_environment(paths),
-            while_waiting=while_waiting,
+            while_waiting=options.while_waiting,
             inherited_fds=(lock,),
         )
         copy = Repository(paths=paths, url=remote.address.url, git=git)
         commit, named_commits = _update_copy(
-            copy, remote, version.tag, _requested_ref(source, version), revision
+            copy, remote, version.tag, _requested_ref(source, version), options.revision
         )
         with BlobReader(git) as blobs:
             yield GitSource(commit, GitTree(git, commit, blobs), blobs, named_commits)

@@ -1,26 +1,22 @@
-"""The kinds of sources on the connector protocol: their fields, and how they are opened."""
+"""The kinds of sources on the connector protocol."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.declaration import MAX_TEXT_CHARS, ConnectorField, ConnectorKind
+from ingest.connectors.declaration import ConnectorField
 from ingest.connectors.records.github import check_github
 from ingest.connectors.records.gitlab import check_gitlab
-from ingest.connectors.records.limited_reader import LimitedReader, Opening
 from ingest.connectors.records.mailbox import check_mailbox
 from ingest.connectors.records.mediawiki import check_mediawiki
 from ingest.connectors.records.program.config import check_program, resolve_program
+from ingest.connectors.records.record_kind import RecordKind
 from ingest.connectors.records.settings import check_server
-from ingest.errors import AddressNotAllowed, CredentialsRefused
-from kebab.encryption import EncryptionError, decrypt, encrypt
 from kebab.sandbox.program import Limits
-from search.models import Source, SourceKind
+from search.models import SourceKind
 
 PROGRAM_READER: Final = "ingest.connectors.records.program.reader:ProgramReader"
 PROGRAM_LIMITS: Final = Limits(extra_data_bytes=2 * 1024**3, request_cpu_seconds=3_600)
@@ -32,7 +28,7 @@ _PASSWORD: Final = ConnectorField(
     type="secret",
     is_credential=True,
 )
-_S3: Final = ConnectorKind(
+_S3: Final = RecordKind(
     kind=SourceKind.S3,
     label=_("S3 bucket"),
     heading=_("Add an S3 bucket"),
@@ -57,7 +53,7 @@ _S3: Final = ConnectorKind(
     check=check_server,
 )
 
-_WEBDAV: Final = ConnectorKind(
+_WEBDAV: Final = RecordKind(
     kind=SourceKind.WEBDAV,
     label=_("Nextcloud or WebDAV"),
     heading=_("Add a Nextcloud or WebDAV folder"),
@@ -77,7 +73,7 @@ _WEBDAV: Final = ConnectorKind(
     check=check_server,
 )
 
-_FEED: Final = ConnectorKind(
+_FEED: Final = RecordKind(
     kind=SourceKind.FEED,
     label=_("RSS or Atom feed"),
     heading=_("Add a feed"),
@@ -93,7 +89,7 @@ _FEED: Final = ConnectorKind(
     reader="ingest.connectors.records.feed:FeedReader",
     check=partial(check_server, keeps_query=True),
 )
-_IMAP: Final = ConnectorKind(
+_IMAP: Final = RecordKind(
     kind=SourceKind.IMAP,
     label=_("Mailbox"),
     heading=_("Add a mailbox"),
@@ -101,10 +97,7 @@ _IMAP: Final = ConnectorKind(
     icon="mail",
     fields=(
         ConnectorField(
-            name="url",
-            label=_("Server"),
-            help=_("For example imaps://mail.example.org"),
-            is_required=True,
+            name="url", label=_("Server"), help=_("For example imaps://mail.example.org"), is_required=True
         ),
         replace(_USERNAME, is_required=True),
         replace(_PASSWORD, is_required=True),
@@ -119,7 +112,7 @@ _IMAP: Final = ConnectorKind(
     check=check_mailbox,
 )
 
-_PROGRAM: Final = ConnectorKind(
+_PROGRAM: Final = RecordKind(
     kind=SourceKind.PROGRAM,
     label=_("Connector program"),
     heading=_("Add a source of a connector program"),
@@ -136,9 +129,10 @@ _PROGRAM: Final = ConnectorKind(
     reader=PROGRAM_READER,
     limits=PROGRAM_LIMITS,
     resolve=resolve_program,
+    needed_setting="KEBAB_CONNECTORS",
 )
 
-_MEDIAWIKI: Final = ConnectorKind(
+_MEDIAWIKI: Final = RecordKind(
     kind=SourceKind.MEDIAWIKI,
     label=_("MediaWiki"),
     heading=_("Add a MediaWiki"),
@@ -165,14 +159,9 @@ _MEDIAWIKI: Final = ConnectorKind(
 )
 
 _API_URL: Final = ConnectorField(name="api_url", label=_("API address"))
-_TOKEN: Final = ConnectorField(
-    name="token",
-    label=_("Access token"),
-    type="secret",
-    is_credential=True,
-)
+_TOKEN: Final = ConnectorField(name="token", label=_("Access token"), type="secret", is_credential=True)
 
-_GITHUB: Final = ConnectorKind(
+_GITHUB: Final = RecordKind(
     kind=SourceKind.GITHUB,
     label=_("GitHub issues"),
     heading=_("Add the issues of a GitHub repository"),
@@ -198,7 +187,7 @@ _GITHUB: Final = ConnectorKind(
     check=check_github,
 )
 
-_GITLAB: Final = ConnectorKind(
+_GITLAB: Final = RecordKind(
     kind=SourceKind.GITLAB,
     label=_("GitLab project"),
     heading=_("Add the issues and the wiki of a GitLab project"),
@@ -223,52 +212,6 @@ _GITLAB: Final = ConnectorKind(
     check=check_gitlab,
 )
 
-RECORD_KINDS: Final[Mapping[str, ConnectorKind]] = {
-    kind.kind.value: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED, _MEDIAWIKI, _GITHUB, _GITLAB, _PROGRAM)
+RECORD_KINDS: Final[Mapping[str, RecordKind]] = {
+    kind.kind: kind for kind in (_WEBDAV, _S3, _IMAP, _FEED, _MEDIAWIKI, _GITHUB, _GITLAB, _PROGRAM)
 }
-
-
-def record_config(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a source with this configuration. Raises AddressNotAllowed, CredentialsRefused."""
-    declared = RECORD_KINDS[kind]
-    config = {field.name: given[field.name] for field in declared.config_fields if given.get(field.name)}
-    return {
-        "config": declared.check(config),
-        "sealed_credentials": seal_credentials(kind, given.get("credentials") or {}),
-    }
-
-
-def seal_credentials(kind: str, given: Mapping[str, Any]) -> str:
-    """Return the credentials as they are stored; "" for none. Raises CredentialsRefused."""
-    fields = RECORD_KINDS[kind].credential_fields
-    credentials = {field.name: given[field.name] for field in fields if given.get(field.name)}
-    is_required = any(field.is_required for field in fields)
-    missing = [field.name for field in fields if field.name not in credentials]
-    unknown = sorted(given.keys() - {field.name for field in fields})
-    if unknown:
-        raise CredentialsRefused(f"The credentials have no {', '.join(unknown)}.")
-    if missing and (credentials or is_required):
-        raise CredentialsRefused(f"The credentials lack {', '.join(missing)}.")
-    if any(not isinstance(value, str) or len(value) > MAX_TEXT_CHARS for value in credentials.values()):
-        raise CredentialsRefused(f"Credentials are texts of {MAX_TEXT_CHARS:,} characters at most.")
-    try:
-        return encrypt(json.dumps(credentials)) if credentials else ""
-    except EncryptionError as error:
-        raise CredentialsRefused(str(error)) from error
-
-
-def open_reader(source: Source, while_waiting: Callable[[], None]) -> LimitedReader:
-    """Open the source for one job. Raises ListingFailed."""
-    declared, sealed = RECORD_KINDS[source.kind], source.sealed_credentials
-    try:
-        credentials = json.loads(decrypt(sealed)) if sealed else {}
-        opening = Opening(
-            reader=declared.reader,
-            limits=declared.limits,
-            config=declared.resolve(source.config),
-            credentials=credentials,
-            secrets=(*declared.secrets_among(credentials), *source.hidden_parts),
-        )
-    except (EncryptionError, AddressNotAllowed) as error:
-        raise ListingFailed(str(error)) from error
-    return LimitedReader(opening, while_waiting)

@@ -13,7 +13,6 @@ from kebab.http_client.errors import AddressRefused, RequestFailed
 from search.retrieval.query.glob import Glob, compile_glob
 
 DEFAULT_MAX_PAGES: Final = 1_000
-MAX_MAX_PAGES: Final = 20_000
 DEFAULT_MAX_DEPTH: Final = 20
 #: Bytes of all answers of a crawl: a page of the web has 30 to 100 kB, a manual as PDF some megabytes.
 _BYTES_PER_PAGE: Final = 2_000_000

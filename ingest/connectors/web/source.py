@@ -1,6 +1,5 @@
 """The connector of web sites."""
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from http import HTTPStatus
@@ -9,7 +8,7 @@ from urllib.parse import urljoin
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.project_file import ProjectFile
-from ingest.connectors.types import Entry, ItemContent
+from ingest.connectors.types import Entry, ItemContent, OpenOptions
 from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.connectors.web.config import WebConfig
@@ -20,30 +19,23 @@ from ingest.connectors.web.pages import MAX_LOCATION_CHARS, REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from kebab.http_client.addresses import mask_address
 from kebab.http_client.errors import RequestFailed
-from search.models import Source
 from search.retrieval.document_date import parse_http_date
 from search.retrieval.errors import InvalidGlob
 
 
 @contextmanager
-def open_site(
-    source: Source,
-    job_id: uuid.UUID,
-    *,
-    while_waiting: Callable[[], None],
-    on_position: Callable[[str], None],
-) -> Iterator["WebSource"]:
+def open_site(options: OpenOptions) -> Iterator["WebSource"]:
     """Open the site that a source reads for one job. Raises ListingFailed."""
     try:
-        config = WebConfig.parse(source.config)
+        config = WebConfig.parse(options.source.config)
     except (ValueError, InvalidGlob) as error:
         raise ListingFailed(str(error)) from error
-    memory = PageMemory(source, job_id)
+    memory = PageMemory(options.source, options.job_id)
     requests = SiteRequests(
-        config.home, while_waiting, max_bytes=config.max_bytes, received_bytes=memory.size_bytes()
+        config.home, options.while_waiting, max_bytes=config.max_bytes, received_bytes=memory.size_bytes()
     )
     with closing(requests):
-        yield WebSource(config, requests, memory, on_position)
+        yield WebSource(config, requests, memory, options.on_position)
 
 
 def open_start_page(config: Mapping[str, Any], while_waiting: Callable[[], None]) -> str:

@@ -8,11 +8,11 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.git.source import GitSource
+from ingest.connectors.kinds import connect
 from ingest.connectors.records.source import RecordSource
-from ingest.connectors.types import Connector, Entry, FoundFile, SkippedFile
+from ingest.connectors.types import Connector, Entry, FoundFile, OpenOptions, SkippedFile
 from ingest.errors import JobFailed
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.follow_versions import follow_versions

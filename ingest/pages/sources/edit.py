@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 from ingest.api.querysets import get_source
 from ingest.api.sources.configs import CHANGE_SOURCES, validate_change
 from ingest.api.sources.serializers import NewSource, SourceChange
-from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.pages.sources.forms import DescriptionForm, SourceForm
-from ingest.pages.sources.new_forms import NEW_SOURCE_FORMS, NewSourceForm, offered_kinds
+from ingest.connectors.kinds import KINDS
+from ingest.pages.sources.forms import DescriptionForm, NewSourceForm, SourceForm
 from ingest.services.connection_probe import probe_connection
 from ingest.services.sources import add_source, sync_source, update_source
 from kebab.http.api.errors import NotFound, Problem
@@ -53,17 +52,16 @@ class NewSourcePage(_SourceFormPage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the choice of kinds, or the form of one. Raises NotFound for an unknown kind."""
         if "kind" not in request.GET:
-            kinds = offered_kinds()
-            connectors = [RECORD_KINDS[kind] for kind in kinds if kind in RECORD_KINDS]
-            return self.render(request, "ingest/new_source.html", kinds=kinds, connectors=connectors)
-        return self.page(request, self._form(request)(groups=self.selectable_groups()))
+            kinds = [kind for kind in KINDS.values() if kind.is_offered]
+            return self.render(request, "ingest/new_source.html", kinds=kinds)
+        return self.page(request, self._form())
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Create the source and sync it, or test its connection.
 
         Raises what `add_source` and `probe_connection` raise, and ValidationError.
         """
-        form = self._form(request)(request.POST, groups=self.selectable_groups())
+        form = self._form(request.POST)
         if not form.is_valid():
             return self.render_invalid(request, form)
         self.form = form
@@ -78,7 +76,7 @@ class NewSourcePage(_SourceFormPage):
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
         """Return the page around the form."""
-        return self.render(request, "ingest/new_source.html", form=form, kind=request.GET["kind"], **context)
+        return self.render(request, "ingest/new_source.html", form=form, **context)
 
     def render_invalid(self, request: HttpRequest, form: Any) -> HttpResponse:
         """Render the page with the form's errors; the result of a test shows those alone."""
@@ -108,11 +106,11 @@ class NewSourcePage(_SourceFormPage):
     def _connection(self, words: str, *, is_good: bool = False) -> HttpResponse:
         return self.render(self.request, "ingest/connection.html", connection=words, is_good=is_good)
 
-    def _form(self, request: HttpRequest) -> type[NewSourceForm]:
-        kind = request.GET.get("kind", "")
-        if kind not in offered_kinds():
+    def _form(self, data: Any = None) -> NewSourceForm:
+        kind = KINDS.get(self.request.GET.get("kind", ""))
+        if kind is None or not kind.is_offered:
             raise NotFound
-        return NEW_SOURCE_FORMS[kind]
+        return NewSourceForm(data, declared=kind, groups=self.selectable_groups())
 
 
 class EditSourcePage(_SourceFormPage):

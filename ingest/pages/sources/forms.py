@@ -1,29 +1,29 @@
-"""Forms of sources, the one that edits a source, and the API request bodies built from them.
+"""Forms that add and edit sources, made of the declarations of their kinds, and the API's request bodies.
 
 The forms only check the shape of values; the serializers of the API validate the bodies.
 """
 
 import csv
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from ingest.connectors.records.declaration import ConnectorField, ConnectorKind
-from ingest.connectors.records.kinds import RECORD_KINDS
+from ingest.connectors.declaration import ConnectorField, ConnectorKind
+from ingest.connectors.kinds import kind_of
 from ingest.jobs.queue.schedule import LEAST_INTERVAL
 from ingest.templatetags.labels import every_minutes
 from kebab.http.api.errors import Problem
 from kebab.people.models import Group
-from search.models import Source, SourceKind, Trust
+from search.models import Source, Trust
 from search.models.source import MAX_TITLE_CHARS
 
+_MAX_KEY_CHARS = 63
 _INTERVALS = (15, 60, 24 * 60, 7 * 24 * 60)
-#: Fields of all kinds, shown after the kind's own fields and before the readers.
-COMMON_FIELDS = ("description", "tags", "trust", "schedule", "watch")
-#: Fields of the credentials of a repository.
-CREDENTIALS = ("username", "token")
+# Fields of all kinds, shown after the kind's own fields and before the readers.
+_COMMON_FIELDS = ("description", "tags", "trust", "schedule", "watch")
 _NO_SCHEDULE = _("Manually")
 # API field names, and codes of errors without a field, by the form fields that show them.
 _FIELDS: Mapping[str, str] = {
@@ -32,7 +32,6 @@ _FIELDS: Mapping[str, str] = {
     "default_trust": "trust",
     "sync_every_minutes": "schedule",
     "config": "url",
-    "config.tags": "version_tags",
     "config.credentials": "token",
     "credentials": "token",
     "folder_not_allowed": "path",
@@ -73,10 +72,10 @@ class LinesField(forms.CharField):
 
 
 class DescriptionForm(forms.Form):
-    """The fields that sources of all kinds have."""
+    """The fields of a source, without those that its kind doesn't have."""
 
     #: Fields shown at once; the others are options.
-    main_fields: ClassVar[Collection[str]] = ("title", "description", "schedule", "watch")
+    main_fields: Collection[str] = ("title", "description", "schedule", "watch")
 
     title = forms.CharField(max_length=MAX_TITLE_CHARS, label=_("Title"))
     description = LinesField(
@@ -95,6 +94,10 @@ class DescriptionForm(forms.Form):
         label=_("Trust"),
         help_text=_("How reliable its documents are, unless they state it themselves."),
     )
+    schedule = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, label=_("Sync"), choices=()
+    )
+    watch = forms.BooleanField(required=False, label=_("Sync when files change"))
     is_restricted = forms.BooleanField(
         required=False, label=_("Restrict to groups; owners and admins always have access")
     )
@@ -102,13 +105,28 @@ class DescriptionForm(forms.Form):
         required=False, label=_("Groups"), widget=forms.CheckboxSelectMultiple, choices=()
     )
 
-    def __init__(self, *args: Any, groups: Iterable[Group] | None, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, declared: ConnectorKind, groups: Iterable[Group] | None, **options: Any
+    ) -> None:
         """Create the form; `groups` are the choices of readers, None if the visitor may not choose any."""
         super().__init__(*args, **options)
+        self.declared = declared
         if groups is None:
             del self.fields["is_restricted"], self.fields["readers"]
         else:
             self.fields["readers"].choices = [(str(group.pk), group.name) for group in groups]  # type: ignore[attr-defined]  # a ChoiceField
+        if not declared.is_watchable:
+            del self.fields["watch"]
+        if declared.is_synced:
+            self.fields["schedule"].choices = _intervals(self.initial.get("schedule"))  # type: ignore[attr-defined]  # a ChoiceField
+        else:
+            del self.fields["schedule"]
+
+    def add_inputs(self, declared: Iterable[ConnectorField]) -> list[str]:
+        """Add the inputs of fields that pages have; return their names."""
+        inputs = {field.input: _make_input(field) for field in declared if field.label}
+        self.fields.update(inputs)
+        return list(inputs)
 
     def main(self) -> list[forms.BoundField]:
         """Return the fields that are shown at once."""
@@ -123,7 +141,10 @@ class DescriptionForm(forms.Form):
         return any(field.errors for field in self.options())
 
     def common_fields(self) -> dict[str, Any]:
-        """Return the fields of the API's body that all kinds have."""
+        """Return the fields of the API's body that all kinds have.
+
+        An unchanged schedule is omitted: setting it ends a pause.
+        """
         clean = self.cleaned_data
         body = {
             "description": clean["description"],
@@ -132,7 +153,19 @@ class DescriptionForm(forms.Form):
         }
         if "is_restricted" in self.fields:
             body["readers"] = clean["readers"] if clean["is_restricted"] else None
+        if "watch" in self.fields:
+            body["watch"] = clean["watch"]
+        if "schedule" in self.changed_data:
+            body["sync_every_minutes"] = clean["schedule"]
         return body
+
+    def credentials(self) -> dict[str, str]:
+        """Return the credentials that were filled in."""
+        return self._filled_in(self.declared.credential_fields)
+
+    def _filled_in(self, declared: Iterable[ConnectorField]) -> dict[str, Any]:
+        clean = self.cleaned_data
+        return {field.name: clean[field.input] for field in declared if clean.get(field.input)}
 
     def add_problem(self, problem: Problem) -> None:
         """Show the problem at the fields that it is about, or above all fields."""
@@ -144,6 +177,8 @@ class DescriptionForm(forms.Form):
         """Return the form's field for an API field such as `config.include[0]`."""
         whole = name.partition("[")[0]
         last = whole.rpartition(".")[2]
+        if whole.startswith("config."):
+            last = next((each.input for each in self.declared.config_fields if each.name == last), last)
         if last in self.fields and whole not in _FIELDS:
             return last
         if "credentials." in whole:
@@ -151,127 +186,100 @@ class DescriptionForm(forms.Form):
         return _FIELDS.get(whole, last)
 
 
-class SyncedForm(DescriptionForm):
-    """The fields of a source that is synced: its schedule."""
+class NewSourceForm(DescriptionForm):
+    """The form of a new source."""
 
-    schedule = forms.TypedChoiceField(
+    title = forms.CharField(
         required=False,
-        coerce=int,
-        empty_value=None,
-        label=_("Sync"),
-        choices=(),
+        max_length=MAX_TITLE_CHARS,
+        label=_("Title"),
+        help_text=_("Created from the address if empty."),
     )
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        current = self.initial.get("schedule")
-        intervals = sorted({*_INTERVALS, *([current] if current else [])})
-        choices = [(minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL]
-        self.fields["schedule"].choices = [("", _NO_SCHEDULE), *choices]  # type: ignore[attr-defined]  # a ChoiceField
-
-    def common_fields(self) -> dict[str, Any]:
-        """Return the fields of the API's body. An unchanged schedule is omitted: setting it ends a pause."""
-        body = super().common_fields()
-        if "schedule" in self.changed_data:
-            body["sync_every_minutes"] = self.cleaned_data["schedule"]
-        return body
-
-
-class CredentialsForm(forms.Form):
-    """The credentials of a repository, which are never shown."""
-
-    username = forms.CharField(
-        required=False, label=_("User name"), help_text=_("For private repositories, if the host needs one.")
-    )
-    token = forms.CharField(
+    key = forms.CharField(
         required=False,
-        label=_("Access token"),
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("For private repositories. Stored encrypted, never shown again."),
+        max_length=_MAX_KEY_CHARS,
+        label=_("Key"),
+        help_text=_(
+            "Lower-case letters, digits and hyphens. Can’t be changed later. Created from the title if empty."
+        ),
     )
 
-    def credentials(self) -> dict[str, str]:
-        """Return the credentials that were filled in."""
-        return {name: self.cleaned_data[name] for name in CREDENTIALS if self.cleaned_data[name]}
+    def __init__(self, *args: Any, declared: ConnectorKind, **options: Any) -> None:
+        super().__init__(*args, declared=declared, **options)
+        inputs = self.add_inputs(declared.fields)
+        self.main_fields = declared.main_inputs
+        for name in declared.asked:
+            self.fields[name].required = True
+        self.order_fields((*self.main_fields, "title", "key", *inputs, *_COMMON_FIELDS))
+
+    def body(self) -> dict[str, Any]:
+        """Return the API's body that creates the source."""
+        clean, config, credentials = self.cleaned_data, self._config(), self.credentials()
+        derived = "" if clean["title"] else self.declared.derive_title(config)
+        key = clean["key"] or slugify(derived.replace(".", " ").replace("/", " "))[:_MAX_KEY_CHARS].strip("-")
+        body = {
+            "kind": self.declared.kind,
+            "name": clean["title"] or derived[:MAX_TITLE_CHARS],
+            "config": {**config, **({"credentials": credentials} if credentials else {})},
+            **self.common_fields(),
+        }
+        if body.get("readers", ()) is None:
+            del body["readers"]
+        return {**body, **({"key": key} if key else {})}
+
+    def _config(self) -> dict[str, Any]:
+        return self._filled_in(self.declared.config_fields)
 
 
-def make_field(field: ConnectorField) -> forms.Field:
-    """Return the form's field for one that a kind of source declares."""
-    options: dict[str, Any] = {"required": field.is_required, "label": field.label, "help_text": field.help}
-    if field.type == "list":
-        return ListField(**options)
-    if field.type == "flag":
-        return forms.BooleanField(**options)
-    if field.type == "secret":
-        widget = forms.PasswordInput(attrs={"autocomplete": "off"})
-        help_text = field.help or _("Stored encrypted, never shown again.")
-        return forms.CharField(strip=False, widget=widget, **{**options, "help_text": help_text})
-    return forms.CharField(**options)
+class SourceForm(DescriptionForm):
+    """The form that edits a source."""
 
-
-def filled_in_credentials(clean: Mapping[str, Any], declared: ConnectorKind) -> dict[str, str]:
-    """Return the credentials that were filled in."""
-    return {each.name: clean[each.name] for each in declared.credential_fields if clean.get(each.name)}
-
-
-class SourceForm(CredentialsForm, SyncedForm):
-    """The editable fields of a source; fields that its kind doesn't have are removed."""
-
-    watch = forms.BooleanField(required=False, label=_("Sync when files change"))
     is_forgetting = forms.BooleanField(required=False, label=_("Delete the stored credentials"))
-    field_order = ("title", *COMMON_FIELDS, *CREDENTIALS, "is_forgetting")
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
-        super().__init__(*args, **options)
-        for name in _inapplicable_fields(source):
-            del self.fields[name]
-        self._declared = RECORD_KINDS.get(source.kind)
-        if self._declared is not None:
-            for field in self._declared.credential_fields:
-                self.fields[field.name] = make_field(field)
-                self.fields[field.name].required = False
-        if "is_forgetting" in self.fields and "token" in self.fields:
+        super().__init__(*args, declared=kind_of(source.kind), **options)
+        inputs = self.add_inputs(self.declared.credential_fields)
+        for name in inputs:
+            self.fields[name].required = False
+        if not source.sealed_credentials:
+            del self.fields["is_forgetting"]
+        elif "token" in self.fields:
             self.fields["token"].help_text = _("A token is stored. Leave empty to keep it.")
+        self._credential_inputs = {*inputs, "is_forgetting"}
+        self.order_fields(("title", *_COMMON_FIELDS, *inputs, "is_forgetting"))
 
     def body(self) -> dict[str, Any]:
         """Return the API's body that updates the source, with only the changed fields."""
-        clean, changed = self.cleaned_data, {*self.changed_data}
+        changed = {*self.changed_data}
         if "is_restricted" in changed:
             changed.add("readers")
-        values = {"title": clean["title"], "watch": clean.get("watch"), **self.common_fields()}
+        values = {"title": self.cleaned_data["title"], **self.common_fields()}
         body = {name: value for name, value in values.items() if _FIELDS.get(name, name) in changed}
         return {
             **body,
             **({"credentials": self.credentials() or None} if changed & self._credential_inputs else {}),
         }
 
-    @property
-    def _credential_inputs(self) -> set[str]:
-        """Return the inputs that change the credentials when filled in or ticked."""
-        declared = [] if self._declared is None else self._declared.credential_fields
-        return {*_CREDENTIAL_INPUTS, *(field.name for field in declared)}
 
-    def credentials(self) -> dict[str, str]:
-        """Return the credentials that were filled in."""
-        if self._declared is not None:
-            return filled_in_credentials(self.cleaned_data, self._declared)
-        return super().credentials()
+def _intervals(current: int | None) -> list[tuple[int | str, Any]]:
+    intervals = sorted({*_INTERVALS, *([current] if current else [])})
+    choices = [(minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL]
+    return [("", _NO_SCHEDULE), *choices]
 
 
-# Inputs that change the credentials when filled in or ticked.
-_CREDENTIAL_INPUTS = frozenset({*CREDENTIALS, "is_forgetting"})
-
-
-def _inapplicable_fields(source: Source) -> set[str]:
-    """Return the fields that a source of this kind, or without credentials, doesn't have."""
-    inapplicable = set() if source.kind == SourceKind.FOLDER else {"watch"}
-    if source.kind == SourceKind.UPLOAD:
-        inapplicable.add("schedule")
-    if source.kind in RECORD_KINDS:
-        inapplicable |= {*CREDENTIALS}
-    elif source.kind != SourceKind.GIT:
-        return inapplicable | _CREDENTIAL_INPUTS
-    return inapplicable if source.sealed_credentials else inapplicable | {"is_forgetting"}
+def _make_input(field: ConnectorField) -> forms.Field:
+    options: dict[str, Any] = {"required": field.is_required, "label": field.label, "help_text": field.help}
+    if field.type in ("list", "patterns"):
+        return ListField(**options)
+    if field.type == "flag":
+        return forms.BooleanField(**options)
+    if field.type == "number":
+        return forms.IntegerField(min_value=field.limits[0], **options)
+    is_stripped = field.type not in ("path", "secret")
+    if field.type in ("secret", "token"):
+        options["widget"] = forms.PasswordInput(attrs={"autocomplete": "off"})
+        options["help_text"] = field.help or _("Stored encrypted, never shown again.")
+    return forms.CharField(strip=is_stripped, **options)
 
 
 def _quote(entry: str) -> str:

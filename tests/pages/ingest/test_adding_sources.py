@@ -142,7 +142,7 @@ def probe(client, kind, htmx=False, **fields):
 def test_connection_is_tested_without_adding_anything(visit, editor, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "ingest.services.connection_probe.list_references",
+        "ingest.connectors.git.kind.list_references",
         lambda source, _: seen.append(source.config) or NamedCommits(branches={"main": "0"}),
     )
     url = "https://git.example.org/a/b.git"
@@ -160,7 +160,7 @@ def test_failed_test_of_a_connection_names_the_reason(visit, editor, monkeypatch
     def refuse(*_):
         raise ListingFailed("The repository's host can't be reached.")
 
-    monkeypatch.setattr("ingest.services.connection_probe.list_references", refuse)
+    monkeypatch.setattr("ingest.connectors.git.kind.list_references", refuse)
     page = markup_of(
         probe(visit(editor), "git", url="https://git.example.org/a.git", token="s3cret"), status=422
     )

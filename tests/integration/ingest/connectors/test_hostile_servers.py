@@ -10,11 +10,12 @@ import psutil
 import pytest
 from cryptography.fernet import Fernet
 
-from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.errors import ListingFailed
+from ingest.connectors.kinds import connect, kind_of
 from ingest.connectors.records import limited_reader
-from ingest.connectors.records.kinds import RECORD_KINDS, open_reader
+from ingest.connectors.records.kinds import RECORD_KINDS
 from ingest.connectors.records.source import RecordSource
+from ingest.connectors.types import OpenOptions
 from ingest.connectors.walk_rules import WalkRules
 from ingest.errors import ConnectionFailed
 from ingest.services import connection_probe
@@ -71,7 +72,7 @@ def make_source(workspace):
 
 
 def probe(source, while_waiting):
-    connection_probe._PROBES[source.kind](source, while_waiting)
+    kind_of(source.kind).probe(source, while_waiting)
 
 
 def list_all(source, while_waiting):
@@ -88,7 +89,7 @@ def fetch(source, while_waiting):
     if source.kind not in RECORD_KINDS:
         return
     locator = '["INBOX", 1]' if source.kind == "imap" else "1"
-    with closing(open_reader(source, while_waiting)) as reader:
+    with closing(RECORD_KINDS[source.kind].open_reader(source, while_waiting)) as reader:
         reader.fetch("tides.md", locator, 1_000_000)
 
 

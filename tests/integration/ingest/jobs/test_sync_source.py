@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.folder_source import FolderSource
+from ingest.connectors.kinds import connect
+from ingest.connectors.types import OpenOptions
 from ingest.digest.digester import Digester
 from ingest.jobs.items import writer
 from ingest.jobs.kinds import sync_source
@@ -174,6 +175,12 @@ def test_listing_that_fails_half_way_changes_nothing(workspace, folder, source, 
 
     subprocess.run(["rm", "-rf", str(too_deep)], check=True)  # noqa: S607
     assert counts(sync(source)) == {"seen": 2, "new": 1, "updated": 1, "deleted": 1, "parser_calls": 2}
+
+
+def test_sync_of_a_source_of_a_later_version_fails_with_the_reason(source):
+    Source.objects.filter(pk=source.pk).update(kind="later")
+    source.refresh_from_db()
+    assert "kind later" in failure(source)
 
 
 def test_caps_of_sizes_are_the_operators(folder, source, settings):

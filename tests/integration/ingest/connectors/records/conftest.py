@@ -6,7 +6,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from ingest.connectors.records import limited_reader
-from ingest.connectors.records.kinds import record_config
+from ingest.services.source_definition import check_config
 from search.models import Source
 
 
@@ -33,7 +33,7 @@ def make_record_source(workspace):
     """Return a function that makes a source of a kind."""
 
     def make(kind, config, key="connected"):
-        fields = record_config(kind, config)
+        fields = check_config(kind, config, lambda folder: True)
         return Source.objects.create(workspace=workspace, key=key, title=key, kind=kind, **fields)
 
     return make

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.kinds import open_reader
+from ingest.connectors.records.kinds import RECORD_KINDS
 from ingest.connectors.records.protocol import CompleteRecord
 from tests.integration.ingest.connectors.records.web_host import WebHost
 
@@ -31,7 +31,10 @@ def read_listing(make_record_source):
 
         host = WebHost(answer, lambda environ: False)
         config = {name: value.format(host.url) for name, value in place.items()}
-        with host.running(), closing(open_reader(make_record_source(kind, config), lambda: None)) as reader:
+        with (
+            host.running(),
+            closing(RECORD_KINDS[kind].open_reader(make_record_source(kind, config), lambda: None)) as reader,
+        ):
             return list(reader.records(""))
 
     return read

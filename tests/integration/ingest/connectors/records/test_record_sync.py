@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ingest.connectors import connect
 from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.records.protocol import (
     CompleteRecord,
@@ -13,6 +12,7 @@ from ingest.connectors.records.protocol import (
     DocumentRecord,
     WarningRecord,
 )
+from ingest.connectors.records.record_kind import RecordKind
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -55,7 +55,7 @@ class PreparedReader:
 @pytest.fixture
 def reader(monkeypatch):
     prepared = PreparedReader()
-    monkeypatch.setattr(connect, "open_reader", lambda source, while_waiting: prepared)
+    monkeypatch.setattr(RecordKind, "open_reader", lambda kind, source, while_waiting: prepared)
     return prepared
 
 
