@@ -9,17 +9,11 @@ from django.db.models import Case, CharField, Value, When
 from django.db.models.fields.json import KT
 
 from search.corpus.changelog import append_changes
-from search.models import Document, Source, SourceKind, Trust
+from search.models import Document, Source, Trust
+from search.models.source_kind import STATING_TRUST
 
 #: Documents that one transaction changes at most.
 BATCH: Final = 10_000
-# Sources whose documents come from people outside: pages, mails, feeds, issues.
-_WRITTEN_BY_OTHERS: Final = frozenset(
-    {
-        *(SourceKind.WEB, SourceKind.FEED, SourceKind.IMAP, SourceKind.PROGRAM),
-        *(SourceKind.MEDIAWIKI, SourceKind.GITHUB, SourceKind.GITLAB),
-    }
-)
 # Waits for `apply_default_trust`, and holds it off until the transaction ends; no other change of the source.
 _SHARE: Final = "SELECT default_trust FROM search_source WHERE workspace_id = %s AND id = %s FOR KEY SHARE"
 
@@ -66,4 +60,4 @@ def _level_without_override(source: Source) -> Case:
 
 def _front_matter_names(source: Source) -> tuple[str, ...]:
     """Return the fields of front matter that state a level; documents by people outside state none."""
-    return () if source.kind in _WRITTEN_BY_OTHERS else ("trust_level", "trust")
+    return ("trust_level", "trust") if source.kind in STATING_TRUST else ()

@@ -14,6 +14,7 @@ from kebab.people.reader import Reader
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.libraries.ids import MAX_ID_CHARS, first_free, git_library_id, library_id_of
 from search.libraries.trust import TrustFactors, trust_score
+from search.models.source_kind import NAMED_BY_ADDRESS, SourceKind, source_kinds
 from search.models.tenant import TenantQuerySet
 
 #: For sources and versions.
@@ -21,27 +22,7 @@ MAX_TITLE_CHARS = 300
 MAX_TAG_CHARS = 200
 #: The maximum of its integer column.
 MAX_STARS = 2**31 - 1
-# Kinds whose addresses say what they read. Those of others may be secrets, as of a private feed.
-_NAMED_BY_ADDRESS = frozenset({"folder", "git", "web", "s3", "mediawiki", "github", "gitlab"})
 _LIBRARY_ID_ONCE = "source_library_id_once"
-
-
-class SourceKind(models.TextChoices):
-    """Kinds of sources, by connector."""
-
-    UPLOAD = "upload"
-    FOLDER = "folder"
-    GIT = "git"
-    WEB = "web"
-    # on `ingest.connectors.records`
-    S3 = "s3"
-    WEBDAV = "webdav"
-    FEED = "feed"
-    IMAP = "imap"
-    MEDIAWIKI = "mediawiki"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    PROGRAM = "program"
 
 
 class SourceState(models.TextChoices):
@@ -67,7 +48,7 @@ class Source(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     key = models.CharField(max_length=63, validators=[SLUG])
-    kind = models.CharField(max_length=10, choices=SourceKind.choices)
+    kind = models.CharField(max_length=10, choices=source_kinds)
     config = models.JSONField(default=dict, blank=True)
     # Credentials for reading it, encrypted by kebab.encryption; never in `config`, of which all members see
     # `masked_config`.
@@ -122,7 +103,6 @@ class Source(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("workspace", "key"), name="source_key_once"),
             models.UniqueConstraint(fields=("workspace", "library_id"), name=_LIBRARY_ID_ONCE),
-            models.CheckConstraint(condition=models.Q(kind__in=SourceKind.values), name="source_kind_known"),
             models.CheckConstraint(
                 condition=models.Q(state__in=SourceState.values), name="source_state_known"
             ),
@@ -159,7 +139,7 @@ class Source(models.Model):
     @property
     def masked_config(self) -> dict[str, Any]:
         """Return the config for those who may not change it: `…` stands for what may be a secret."""
-        keeps_paths = self.kind in _NAMED_BY_ADDRESS
+        keeps_paths = self.kind in NAMED_BY_ADDRESS
         return {name: _mask(value, keeps_paths=keeps_paths) for name, value in self.config.items()}
 
     @property

@@ -5,15 +5,9 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from search.models import Document, SourceKind
+from search.models.source_kind import STATING_ADDRESSES
 from search.pages.document.cited_range import CitedRange
 
-#: Kinds whose connectors state the address of a document.
-_STATE_ADDRESSES: Final = frozenset(
-    {
-        *(SourceKind.WEB, SourceKind.FEED, SourceKind.PROGRAM),
-        *(SourceKind.MEDIAWIKI, SourceKind.GITHUB, SourceKind.GITLAB),
-    }
-)
 #: Hosts whose addresses of files are known, with what stands before the branch.
 _GIT_HOSTS: Final = {"github.com": "blob", "gitlab.com": "-/blob", "codeberg.org": "src/branch"}
 
@@ -22,7 +16,7 @@ def source_link(document: Document, cited: CitedRange) -> str:
     """Return where the document can be opened at its source; '' if that is unknown."""
     if document.source.kind == SourceKind.GIT:
         return _file_on_git_host(document, cited)
-    return web_address(document.metadata.get("url")) if document.source.kind in _STATE_ADDRESSES else ""
+    return web_address(document.metadata.get("url")) if document.source.kind in STATING_ADDRESSES else ""
 
 
 def web_address(value: object) -> str:

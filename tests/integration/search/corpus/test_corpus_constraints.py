@@ -78,7 +78,6 @@ def test_value_outside_its_set_is_refused(workspace, subtests):
         ("document_trust_known", "UPDATE search_document SET trust_level = 'holy'"),
         ("document_media_known", "UPDATE search_document SET media = 'smell'"),
         ("chunk_kind_known", "UPDATE search_chunk SET kind = 'poem'"),
-        ("source_kind_known", "UPDATE search_source SET kind = 'rumour'"),
         ("source_state_known", "UPDATE search_source SET state = 'odd'"),
         ("change_op_known", "UPDATE search_change SET op = 'fix'"),
         ("change_seq_from_one", "UPDATE search_change SET seq = 0"),
