@@ -36,7 +36,8 @@ def to_wire(value: Any, *, exclude: Any = None) -> Wire:
     `exclude`: the fields to leave out, as pydantic takes them.
     """
     kind: Any = type(value)
-    wire: Wire = adapter_of(kind).dump_python(value, mode="json", exclude=exclude)
+    # Without warnings: a field of floats may have whole numbers.
+    wire: Wire = adapter_of(kind).dump_python(value, mode="json", exclude=exclude, warnings=False)
     return wire
 
 

@@ -61,12 +61,15 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 #: What each command does, by its name.
 COMMANDS: Final[Mapping[str, str]] = {name: text for task in TASKS.values() for name, text in task.items()}
-#: What to call instead of each command that `kebab api` has replaced.
+#: What to call instead of each command that is gone.
 REPLACED: Final[Mapping[str, str]] = {
-    "access": "GET '/workspaces/{ws}/access?user=ID' or '…?token=ID'",
-    "group": "GET or POST /workspaces/{ws}/groups, PATCH or DELETE …/groups/{id}, PUT or DELETE"
+    "access": "kebab api GET '/workspaces/{ws}/access?user=ID' or '…?token=ID'",
+    "bench": "make bench in a checkout",
+    "group": "kebab api GET or POST /workspaces/{ws}/groups, PATCH or DELETE …/groups/{id}, PUT or DELETE"
     " …/groups/{id}/members/{user_id}",
-    "member": "GET or POST /workspaces/{ws}/members or …/invitations, PATCH or DELETE …/members/{user_id}",
-    "quarantine": "GET /workspaces/{ws}/quarantine, POST …/quarantine/{id}/retry, DELETE …/quarantine/{id}",
-    "rules": "GET, POST or PUT /workspaces/{ws}/rules, PATCH or DELETE …/rules/{id}",
+    "member": "kebab api GET or POST /workspaces/{ws}/members or …/invitations, PATCH or DELETE"
+    " …/members/{user_id}",
+    "quarantine": "kebab api GET /workspaces/{ws}/quarantine, POST …/quarantine/{id}/retry, DELETE"
+    " …/quarantine/{id}",
+    "rules": "kebab api GET, POST or PUT /workspaces/{ws}/rules, PATCH or DELETE …/rules/{id}",
 }

@@ -38,7 +38,7 @@ def run(argv: list[str]) -> None:
 
 def _raise_unknown(name: str) -> NoReturn:
     if name in REPLACED:
-        raise CliError(f"kebab {name} is gone; use kebab api {REPLACED[name]}")
+        raise CliError(f"kebab {name} is gone; use {REPLACED[name]}")
     alike = get_close_matches(name, COMMANDS, n=1)
     meant = f" Did you mean {alike[0]}?" if alike else ""
     raise CliError(f"There is no command {name[:100]!r}.{meant} kebab help lists them.")
