@@ -7,7 +7,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import BeforeValidator, ConfigDict, FailFast, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 
 from kebab.http.api.errors import FieldError, InvalidRequest
 from kebab.http.api.parsers import check_text
@@ -20,6 +20,7 @@ from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.sanitize import strip_unstorable
+from search.wire import adapter_of
 
 DEFAULT_TOKENS: Final = 5_000
 CODE_TOKENS: Final = 8_000
@@ -217,7 +218,7 @@ class AskArguments:
 
 def input_schema(type_: type[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments."""
-    schema = _adapter(type_).json_schema()  # type: ignore[arg-type]  # mypy thinks that classes have no hash
+    schema = adapter_of(type_).json_schema()  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     if "SearchFilters" in schema.get("$defs", {}):
         schema["$defs"]["SearchFilters"]["properties"]["metadata"] = _METADATA
     return without_refs(schema)
@@ -240,7 +241,7 @@ def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Argument
     optional = {each.name for each in fields(type_) if not _is_required(each)}  # type: ignore[arg-type]  # all are dataclasses
     stated = {name: value for name, value in given.items() if value is not None or name not in optional}
     try:
-        arguments: Arguments = _adapter(type_).validate_python(stated)  # type: ignore[arg-type]  # mypy thinks that classes have no hash
+        arguments: Arguments = adapter_of(type_).validate_python(stated)  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     except ValidationError as error:
         known = ", ".join(each.name for each in fields(type_))  # type: ignore[arg-type]  # all are dataclasses
         errors = [_field_error(each, known) for each in error.errors(include_url=False, include_input=False)]
@@ -250,11 +251,6 @@ def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Argument
 
 def _is_required(argument: DataclassField[Any]) -> bool:
     return argument.default is MISSING and argument.default_factory is MISSING
-
-
-@cache
-def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(type_)
 
 
 @cache

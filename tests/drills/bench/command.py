@@ -72,27 +72,15 @@ class Command(KebabCommand):
             "--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too"
         )
         kinds = parser.add_subparsers(dest="kind", required=True)
-        budgets = add_subcommand(kinds, "budgets", "measure the speed budgets on this machine")
+        budgets = _add_kind(kinds, "budgets", "measure the speed budgets on this machine", queries=400)
         budgets.add_argument(
-            "--path", type=existing_folder, metavar="FOLDER", help="what to ingest (the demo's documents)"
-        )
-        budgets.add_argument(
-            "--workspace", metavar="W", help="search this one, which is not changed, instead of a folder's"
-        )
-        budgets.add_argument(
-            "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
+            "--workspace", metavar="W", help="search this one, which is not changed, instead"
         )
         budgets.add_argument(
             "--parts", type=_parts, metavar="PART,…", help=f"of {','.join(PARTS)} (all that can be measured)"
         )
-        peers = add_subcommand(kinds, "peers", "compare with the peers that are installed, by turns")
-        peers.add_argument(
-            "--path", type=existing_folder, metavar="FOLDER", help="text to ingest (the demo's)"
-        )
+        peers = _add_kind(kinds, "peers", "compare with the peers that are installed, by turns", queries=400)
         peers.add_argument("--workspace", metavar="W", help="compare on this workspace, which is not changed")
-        peers.add_argument(
-            "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
-        )
         peers.add_argument(
             "--beir",
             type=existing_folder,
@@ -101,14 +89,8 @@ class Command(KebabCommand):
             metavar="DIR",
             help="a judged set in BEIR's layout; may be repeated",
         )
-        growth = add_subcommand(kinds, "growth", "measure one workspace at rising numbers of chunks")
+        growth = _add_kind(kinds, "growth", "measure one workspace at rising numbers of chunks", queries=400)
         growth.add_argument("sizes", type=_sizes, metavar="N,…")
-        growth.add_argument(
-            "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
-        )
-        growth.add_argument(
-            "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
-        )
         growth.add_argument(
             "--embed-at-most",
             type=_positive,
@@ -116,19 +98,10 @@ class Command(KebabCommand):
             metavar="N",
             help="chunks to embed; other vectors are synthesised (10,000)",
         )
-        tenants = add_subcommand(kinds, "tenants", "measure many workspaces of 100 chunks")
+        tenants = _add_kind(kinds, "tenants", "measure many workspaces of 100 chunks")
         tenants.add_argument("number", type=_positive, metavar="N")
-        tenants.add_argument(
-            "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
-        )
-        filters = add_subcommand(kinds, "filters", "measure filters on metadata, and facets")
+        filters = _add_kind(kinds, "filters", "measure filters on metadata, and facets", queries=200)
         filters.add_argument("documents", type=_positive, metavar="N")
-        filters.add_argument(
-            "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
-        )
-        filters.add_argument(
-            "--queries", type=_positive, default=200, metavar="N", help="heading-like queries (200)"
-        )
         add_subcommand(
             kinds, "report", "write the `bench.v1` on standard input, as `budgets --json` prints it"
         )
@@ -238,3 +211,15 @@ def _check_budgets(options: dict[str, Any]) -> None:
     for what, is_given in wrong.items():
         if is_given:
             raise CliError(f"budgets takes no {what}; see budgets --help.", code="invalid_request")
+
+
+def _add_kind(kinds: Any, name: str, text: str, *, queries: int | None = None) -> CommandParser:
+    """Add a measurement of the text in a folder, with a number of queries unless `queries` is None."""
+    parser: CommandParser = add_subcommand(kinds, name, text)
+    parser.add_argument(
+        "--path", type=existing_folder, metavar="FOLDER", help="the text to measure on (the demo's)"
+    )
+    if queries is not None:
+        text = f"heading-like queries ({queries})"
+        parser.add_argument("--queries", type=_positive, default=queries, metavar="N", help=text)
+    return parser
