@@ -81,7 +81,7 @@ def _outlook_message(content: bytes, file: CitedFile, citation: Citation) -> str
 
 
 def _word_document(content: bytes, file: CitedFile, citation: Citation) -> str:
-    """Return the lines as `docs/ingestion.md` counts them, with a blank line between blocks."""
+    """Return the lines as `docs/formats.md` counts them, with a blank line between blocks."""
     lines: list[str] = []
     was_item = False
     for paragraph in docx.Document(io.BytesIO(content)).iter_inner_content():
