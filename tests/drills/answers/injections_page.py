@@ -1,6 +1,7 @@
 """The page that shows how each injected document is rendered: docs/evaluation/injections.md."""
 
 import re
+from collections.abc import Mapping
 
 from search.answers.markers import neutralise_markup
 from search.answers.prompt import FramedPassage, PromptFrame
@@ -14,19 +15,29 @@ _UNSEEN = re.compile("[^\n\x20-\x7e\u00a1-\u024f▁｜＃［］【】４７]")
 _INTRODUCTION = """\
 # Injected documents
 
-Thirty documents that try to leave the [frame](../answers.md#documents-are-data): the original, and where they
-differ from it the text that a model is shown within the frame, and the form in an answer of a model that only
-repeats them. Invisible characters are written as their code points. `tests/integration/search/answers` asks
-about each and checks the prompt. `python -m tests.drills.answers page` generates this page.
+Thirty documents try to leave the [frame](../answers.md#documents-are-data). This page shows those that are
+changed: the original, and where they differ from it the text that a model is shown within the frame, and the
+form in an answer of a model that only repeats them. Invisible characters are written as their code points.
+`python -m tests.drills.answers page` generates the page, and `tests/integration/search/answers` asks about
+each document.
 """
 
 
 def page() -> str:
     """Return the page."""
-    return "\n".join([_INTRODUCTION, *(_section(name, INJECTIONS[name]) for name in INJECTIONS)])
+    forms = {name: _forms(injected) for name, injected in INJECTIONS.items()}
+    sections = [_section(name, forms[name]) for name in INJECTIONS if len(forms[name]) > 1]
+    unchanged = ", ".join(name for name in INJECTIONS if len(forms[name]) == 1)
+    return "\n".join([_INTRODUCTION, f"Unchanged: {unchanged}.\n", *sections])
 
 
-def _section(name: str, injected: Injection) -> str:
+def _section(name: str, forms: Mapping[str, str]) -> str:
+    fenced = [f"{label}:\n````text\n{_visible(text)}\n````\n" for label, text in forms.items()]
+    return "\n".join([f"## {name.capitalize()}\n", *fenced])
+
+
+def _forms(injected: Injection) -> dict[str, str]:
+    """Return the original by its label, and the forms that differ from it."""
     passage = FramedPassage(
         n=1,
         source="docs",
@@ -35,17 +46,13 @@ def _section(name: str, injected: Injection) -> str:
         uri=f"{injected.path}#L1",
         text=injected.text,
     )
-    parts = {
-        "written": injected.text,
+    forms = {
         "shown to a model": _without_frame(PromptFrame(_NONCE).format_block(passage)),
         "repeated by one": neutralise_markup(injected.text),
     }
-    fenced = [
-        f"{label}:\n````text\n{_visible(text)}\n````\n"
-        for label, text in parts.items()
-        if label == "written" or text != injected.text
-    ]
-    return "\n".join([f"## {name.capitalize()}\n", *fenced])
+    return {"written": injected.text} | {
+        label: text for label, text in forms.items() if text != injected.text
+    }
 
 
 def _without_frame(block: str) -> str:
