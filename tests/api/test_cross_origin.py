@@ -60,7 +60,7 @@ def test_other_origins_and_other_workspaces_are_not_allowed(workspace, subtests)
     assert (answer.status_code, allowed_origin(answer)) == (200, None)
 
 
-def test_request_of_the_same_site_has_no_such_headers(workspace):
+def test_same_origin_request_gets_no_cors_headers(workspace):
     answer = token_client(workspace, "search").get(address(workspace, "/search"), {"q": "x"})
     assert allowed_origin(answer) is None
 
@@ -74,6 +74,6 @@ def test_setting_is_a_list_of_origins(workspace):
 
 
 @pytest.mark.parametrize("value", ["example.com", "https://a/b", "ftp://a", "https://a https://", ["*"], 1])
-def test_what_is_no_origin_is_refused(value):
+def test_malformed_origin_is_refused(value):
     with pytest.raises(ValueError, match="is no origin"):
         clean_origins(value)

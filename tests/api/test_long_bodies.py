@@ -36,7 +36,7 @@ def test_long_body_reaches_the_view_whole(target):
 
 
 @pytest.mark.parametrize(("scope", "status"), [(None, 401), ("search", 403)])
-def test_long_body_of_who_may_not_send_it_is_answered_before_it_comes(target, scope, status):
+def test_unauthorised_upload_is_refused_before_its_body_arrives(target, scope, status):
     url, workspace = target
     headers = {} if scope is None else authorization(workspace, scope)
     lines = [f"{name}: {value}" for name, value in headers.items()]

@@ -43,7 +43,7 @@ def test_configured_address_is_the_issuer(settings):
     assert found["resource"] == "https://kebab.example.org/mcp"
 
 
-def test_registration_answers_what_it_keeps():
+def test_registration_returns_the_stored_client():
     asked = {
         "client_name": "Ü",
         "token_endpoint_auth_method": "client_secret_basic",

@@ -74,7 +74,7 @@ def parts(part):
             yield from parts(item)
 
 
-def test_document_has_nothing_that_generators_of_clients_stumble_over(reader, subtests):
+def test_schema_avoids_constructs_that_client_generators_misread(reader, subtests):
     document = reader.get("/api/schema/?format=json").json()
     schemas = document["components"]["schemas"]
     # Two types of body: openapi-generator's Python client sends a form's fields as JSON.

@@ -31,7 +31,7 @@ def tool_of(person, *scopes):
     return bearer_client(mint_personal_token(person, scopes=scopes)[1])
 
 
-def test_tool_sees_the_workspaces_of_its_person_alone(person):
+def test_personal_token_sees_only_workspaces_of_its_owner(person):
     mine, foreign = sorted([join(person).slug, join(person).slug]), make_workspace()
     tool = tool_of(person, "search")
     assert [row["slug"] for row in tool.get("/api/v1/workspaces").json()["results"]] == mine

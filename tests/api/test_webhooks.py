@@ -54,13 +54,13 @@ def test_webhook_is_created_shown_without_its_secret_changed_and_deleted(workspa
         {"description": "x" * 201},
     ],
 )
-def test_wrong_field_is_refused_by_both(workspace, admin, change):
+def test_invalid_field_is_refused_on_create_and_update(workspace, admin, change):
     made = admin.post(address(workspace), NEW, format="json").json()
     assert admin.post(address(workspace), NEW | change, format="json").status_code == 400
     assert admin.patch(address(workspace, made["id"]), change, format="json").status_code == 400
 
 
-def test_webhooks_are_for_admins_of_their_workspace(workspace, admin):
+def test_only_workspace_admins_manage_webhooks(workspace, admin):
     one = address(workspace, admin.post(address(workspace), NEW, format="json").json()["id"])
     for lesser in (member_client(workspace, Role.EDITOR), token_client(workspace, "manage", "search")):
         assert lesser.get(one).status_code == 403
@@ -107,7 +107,7 @@ def test_path_of_a_webhook_is_in_no_audit_event_log_or_mail(
     assert "hush" not in str([event.detail for event in events]) + caplog.text + mailoutbox[0].body
 
 
-def test_workspace_takes_its_webhooks_along(workspace, admin):
+def test_deleting_a_workspace_deletes_its_webhooks(workspace, admin):
     made = admin.post(address(workspace), NEW, format="json").json()
     admin.post(address(workspace, made["id"], "test"))
     assert Delivery.objects.exists()

@@ -89,7 +89,7 @@ def test_hits_of_all_pages_follow_the_cursors(call):
     assert server.bodies() == [{"q": "leave", "k": 1, "mode": "lexical"}, {"cursor": "c", "k": 1}]
 
 
-def test_rows_of_all_pages_of_a_list(call):
+def test_list_yields_the_rows_of_all_pages_with_its_filters(call):
     server = Server(page([1], "c"), page([2], None))
     assert call(server, "documents", "w", source=["a", "b"], path="p") == [1, 2]
     first, second = (request.url.params for request in server.requests)
@@ -134,7 +134,7 @@ def test_upload_is_repeated_under_the_same_key(call):
     assert key is not None
 
 
-def test_limit_is_waited_for_as_long_as_the_server_says(call):
+def test_client_waits_for_retry_after_when_rate_limited(call):
     server = Server(problem(429, retry_after="7"), page([], None))
     call(server, "workspaces")
     assert server.pauses == [7.0]
@@ -152,7 +152,7 @@ def test_limit_is_waited_for_as_long_as_the_server_says(call):
         ([None] * 4, "workspaces", ()),
     ],
 )
-def test_failure_is_not_repeated_in_vain(call, answers, name, args):
+def test_client_gives_up_after_its_attempts(call, answers, name, args):
     lost = httpx.ReadTimeout("slow")
     server = Server(*(lost if each is None else problem(**each) for each in answers))
     with pytest.raises(KebabError):
@@ -160,7 +160,7 @@ def test_failure_is_not_repeated_in_vain(call, answers, name, args):
     assert server.answers == []
 
 
-def test_error_has_what_the_problem_says(call):
+def test_error_has_status_code_message_and_fields_of_the_problem(call):
     errors = [{"field": "k", "message": "At most 1000."}]
     server = Server(problem(400, "invalid_request", errors=errors))
     with pytest.raises(KebabError, match="Wait") as raised:
@@ -170,7 +170,7 @@ def test_error_has_what_the_problem_says(call):
     assert (error.fields, error.retry_after_s) == ({"k": "At most 1000."}, None)
 
 
-def test_answers_of_another_server_are_errors(call):
+def test_answer_that_is_not_json_is_an_error(call):
     for answer, status, code in (
         (httpx.Response(502, text="<html>"), 502, "http_error"),
         (httpx.Response(200, text="<html>"), None, "no_json"),

@@ -82,7 +82,7 @@ def test_tars_of_every_kind_are_unpacked(client, workspace, subtests):
             assert paths(workspace) == PATHS
 
 
-def test_documents_are_placed_as_the_upload_says(client, workspace, subtests):
+def test_path_and_unpack_fields_set_the_paths_of_members(client, workspace, subtests):
     for fields, found in (
         ({"path": "handbook/v2"}, "handbook/v2/README.md"),
         ({"path": "handbook/v2.zip"}, "handbook/v2/README.md"),
@@ -95,7 +95,7 @@ def test_documents_are_placed_as_the_upload_says(client, workspace, subtests):
             assert paths(workspace) == [found]
 
 
-def test_stated_fields_hold_for_every_document(client, workspace):
+def test_fields_of_the_upload_apply_to_every_member(client, workspace):
     stated = {"tags": ["x"], "lang": "de", "trust_level": "primary", "metadata": '{"n": 1}'}
     run(workspace, post_archive(client, workspace, zip_of(FILES), source="books", version="2", **stated))
     found = Document.objects.in_workspace(workspace).select_related("source", "version")
@@ -142,7 +142,7 @@ def test_good_pages_of_a_hostile_archive_are_ingested(client, workspace, name):
     assert set(paths(workspace)) == {"a/good.md", "a/" + "n" * 300 + ".md"}
 
 
-def test_bomb_that_shows_only_when_unpacked_fails_its_job(client, workspace):
+def test_archive_bomb_found_while_unpacking_fails_the_job(client, workspace):
     job = run(workspace, post_archive(client, workspace, bomb(), "docs.tgz"))
     assert (job.state, paths(workspace)) == ("failed", [])
     assert "200" in job.error
@@ -172,7 +172,7 @@ def test_waiting_ends_when_the_documents_are_searchable(client, workspace, worke
     assert "docs.tgz" in failed.json()["detail"]
 
 
-def test_unneeded_bytes_go_with_the_end_of_the_job(client, workspace):
+def test_bytes_of_archive_and_skipped_members_are_deleted_when_the_job_ends(client, workspace):
     answer = post_archive(client, workspace, zip_of({"a.md": "# A\n", "b.bin": NOISE}))
     job = run(workspace, answer)
     blob_of = dict(JobItem.objects.filter(job=job).values_list("path", "blob"))

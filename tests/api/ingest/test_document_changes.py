@@ -36,7 +36,7 @@ def test_new_title_is_in_the_chunks_too(client, workspace):
     assert all(breadcrumb.startswith("Setting up") for breadcrumb in breadcrumbs)
 
 
-def test_each_field_is_stated_and_taken_back(client, workspace):
+def test_field_override_applies_and_null_removes_it(client, workspace):
     doc_id = upload(client, workspace)
     before = get(client, workspace, doc_id)
     fields = {"tags": ["z"], "lang": "fr", "trust_level": "generated", "metadata": {"a": 1}, "title": "T"}
@@ -53,7 +53,7 @@ def test_each_field_is_stated_and_taken_back(client, workspace):
     assert after["overrides"] == {}
 
 
-def test_changes_add_up_before_the_first_is_done(client, workspace):
+def test_changes_requested_together_are_all_applied(client, workspace):
     doc_id = upload(client, workspace, tags=["a"])
     jobs = [change(client, workspace, doc_id, title="One"), change(client, workspace, doc_id, lang="fr")]
     for job in jobs:
@@ -62,7 +62,7 @@ def test_changes_add_up_before_the_first_is_done(client, workspace):
     assert overrides == {"tags": ["a"], "title": "One", "lang": "fr"}
 
 
-def test_change_holds_for_an_upload_that_waits(client, workspace):
+def test_change_applies_to_an_upload_queued_before_it(client, workspace):
     doc_id = upload(client, workspace)
     waiting = post_text(client, workspace, text="# New\n\nnew words\n")
     changed = change(client, workspace, doc_id, lang="fr")
@@ -87,7 +87,7 @@ def test_stated_fields_outlast_uploads_that_do_not_state_them(client, workspace)
     assert (document["title"], document["overrides"]) == ("Newer", {"tags": ["a"], "lang": "de"})
 
 
-def test_change_is_waited_for(client, workspace, monkeypatch):
+def test_change_with_wait_for_returns_its_seq(client, workspace, monkeypatch):
     doc_id = upload(client, workspace)
     monkeypatch.setattr("ingest.api.documents.views.wait_until_searchable", run_to_end)
     path = address(workspace, f"/documents/{doc_id}?wait_for=searchable")
@@ -107,7 +107,7 @@ def test_wrong_change_is_refused(client, workspace):
     assert refusal_of(change(client, workspace, doc_id, lang="fr")) == (409, "content_gone", None)
 
 
-def test_deleted_document_is_gone_with_all_that_it_left(client, workspace):
+def test_deleting_a_document_deletes_its_chunks_and_bytes(client, workspace):
     doc_id = upload(client, workspace, text="# T\n\nzebrafish\n")
     document = Document.objects.in_workspace(workspace).get()
     response = client.delete(address(workspace, f"/documents/{doc_id}"))
@@ -127,7 +127,7 @@ def test_deleted_document_is_gone_with_all_that_it_left(client, workspace):
     assert client.delete(address(workspace, f"/documents/{doc_id}")).status_code == 404
 
 
-def test_document_is_deleted_though_its_bytes_are_out_of_reach(client, workspace, monkeypatch, caplog):
+def test_document_is_deleted_when_its_blob_store_is_unavailable(client, workspace, monkeypatch, caplog):
     def is_away(*_):
         raise OSError(111, "the bucket is away")
 
@@ -191,7 +191,7 @@ def test_document_of_a_folder_is_not_deleted(client, workspace, handbook):
     assert not AuditEvent.objects.filter(action="document.deleted").exists()
 
 
-def test_readers_change_and_delete_nothing(client, reader, workspace):
+def test_callers_below_editor_cannot_change_or_delete_documents(client, reader, workspace):
     doc_id = upload(client, workspace)
     for caller in (reader, member_client(workspace, Role.VIEWER), token_client(workspace, "manage")):
         assert change(caller, workspace, doc_id, lang="fr").status_code == 403

@@ -77,7 +77,7 @@ def test_upload_becomes_a_job_and_then_a_document(client, workspace):
     assert shown == ("guides/install.md", "Install", 1)
 
 
-def test_stated_fields_override_what_is_found(client, workspace):
+def test_fields_of_the_upload_override_parsed_values(client, workspace):
     stated = {
         "title": "Stated",
         "tags": ["b", "a", "b"],
@@ -143,7 +143,7 @@ def test_waiting_past_its_limit_claims_nothing(client, workspace, settings):
     assert (response.json()["seq"], response.json()["job"]["state"]) == (None, "queued")
 
 
-def test_ended_job_without_a_mirror_is_not_called_searchable(client, workspace, worker, monkeypatch):
+def test_finished_upload_without_a_synced_mirror_is_answered_202(client, workspace, worker, monkeypatch):
     from search.mirror import local_mirrors
     from search.retrieval.errors import NotSearchableYet
 
@@ -188,7 +188,7 @@ def test_upload_with_an_idempotency_key_is_done_once(client, workspace):
     assert other.status_code == 422
 
 
-def test_address_of_files_takes_a_form_alone(client, workspace):
+def test_file_endpoint_accepts_multipart_forms_only(client, workspace):
     place, headers = "/documents/file", {"Idempotency-Key": "k1"}
     forms = [post_file(client, workspace, tail=place, headers=headers) for _ in range(2)]
     assert [form.status_code for form in forms] == [202, 202]

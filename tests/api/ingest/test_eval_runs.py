@@ -264,7 +264,7 @@ class TestHiddenRuns:
         assert "secret.md" in rankings[theirs]
         assert "secret.md" not in rankings[mine]
 
-    def test_runs_of_others_are_missing_to_a_caller_with_hidden_sources(self, manager, workspace, group):
+    def test_caller_with_hidden_sources_sees_only_own_runs(self, manager, workspace, group):
         inside = manager_of(workspace, group)
         run_id = finished_run(inside, workspace)
         mine = finished_run(manager, workspace)

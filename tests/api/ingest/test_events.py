@@ -101,7 +101,7 @@ def test_progress_is_sent_at_every_change_until_the_end(workspace, job, token):
     validate("ingest_report.v1", seen[-1][1]["report"])
 
 
-def test_ended_job_has_its_end_at_once(workspace, job, token):
+def test_stream_of_a_finished_job_ends_at_once(workspace, job, token):
     change(job, state=JobState.FAILED, finished_at=timezone.now(), error="No.")()
     assert [name for name, _ in stream(workspace, job, token)] == ["progress", "end"]
 
@@ -114,7 +114,7 @@ def break_database(monkeypatch):
 
 
 @pytest.mark.parametrize("end", ["token is revoked", "workspace is deleted", "database is gone"])
-def test_stream_ends_when_its_reader_may_not_know(workspace, job, token, monkeypatch, end):
+def test_stream_ends_when_the_reader_loses_access(workspace, job, token, monkeypatch, end):
     steps = {
         "token is revoked": lambda: mark_revoked(token[0]),
         "workspace is deleted": lambda: delete_workspace(command_line_access(workspace)),

@@ -40,7 +40,7 @@ def partly_failed_sync(client, workspace, tmp_path, settings):
     return job
 
 
-def test_job_has_its_progress(client, workspace):
+def test_running_job_reports_its_progress(client, workspace):
     progress = {
         "state": "running",
         "items_total": 50,
@@ -62,7 +62,7 @@ def test_job_has_its_progress(client, workspace):
     assert client.get(address(workspace, f"/jobs/{failed.pk}")).json()["error"] == "The folder is gone."
 
 
-def test_rate_and_remaining_time_follow_from_what_is_done():
+def test_rate_and_remaining_time_are_computed_from_finished_items():
     now = timezone.now()
     job = Job(state="running", items_total=30, items_done=10, started_at=now - timedelta(seconds=5))
 
@@ -75,7 +75,7 @@ def test_rate_and_remaining_time_follow_from_what_is_done():
     assert (items_per_s(done), eta_s(done)) == (2.0, None)
 
 
-def test_running_embedding_is_a_row_of_the_stack(workspace):
+def test_running_embedding_is_listed_in_the_status_of_the_stack(workspace):
     began = timezone.now() - timedelta(seconds=10)
     make_job(workspace, state="running", started_at=began, items_total=300, items_done=100)
     (row,) = embedding_rows()

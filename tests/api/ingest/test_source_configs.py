@@ -151,7 +151,7 @@ def test_wrong_configuration_is_refused_by_its_field(client, workspace, subtests
     assert not Source.objects.exists()
 
 
-def test_unfitting_credentials_are_refused_without_being_repeated(client, workspace, settings, subtests):
+def test_credentials_of_another_transport_are_refused_and_not_echoed(client, workspace, settings, subtests):
     for url, credentials, code in (
         (f"https://ada:{SECRET}@git.example.org/a/b", None, "address_not_allowed"),
         (REPOSITORY, {"password": SECRET}, "credentials_refused"),

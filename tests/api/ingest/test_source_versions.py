@@ -35,7 +35,7 @@ def tags(client, workspace, source):
     return [row["version"] for row in client.get(path_of(workspace, source)).json()["results"]]
 
 
-def test_version_of_uploads_is_there_at_once(client, workspace, uploads):
+def test_version_of_an_upload_source_is_created_without_a_job(client, workspace, uploads):
     response = post(client, workspace, uploads, tag="v1.0", title="The first")
     version = response.json()["version"]
 
@@ -88,7 +88,7 @@ def test_version_is_deleted_with_its_documents_in_a_job(client, workspace):
     assert client.get(response.headers["Location"]).json()["report"] is None
 
 
-def test_only_a_tagged_version_that_exists_is_deleted(client, workspace, uploads, subtests):
+def test_deleting_a_version_requires_an_existing_tag(client, workspace, uploads, subtests):
     for tag in ("", "v1"):
         ensure_version(uploads, tag)
     for query, expected in (

@@ -231,7 +231,7 @@ def test_trust_score_follows_the_stars(client, workspace):
     assert AuditEvent.objects.filter(action="source.changed").last().detail["fields"] == ["stars"]
 
 
-def test_source_has_its_standing_as_a_library(client, workspace):
+def test_source_shows_library_id_trust_score_and_snippet_count(client, workspace):
     doc_id = upload(client, workspace, source="docs")
     source = ensure_source(workspace, "docs", kind="upload")
     path = address(workspace, f"/sources/{source.pk}")
@@ -300,7 +300,7 @@ def test_new_source_with_a_schedule_is_synced_at_once(client, workspace, setting
     assert 50 < minutes_until(source["next_sync_at"]) < 70
 
 
-def test_schedule_is_changed_and_taken_away(client, workspace, docs):
+def test_schedule_is_changed_and_removed(client, workspace, docs):
     changed = change(client, workspace, docs, sync_every_minutes=10, watch=True).json()
     assert (changed["sync_every_minutes"], changed["watch"]) == (10, True)
     assert 8 < minutes_until(changed["next_sync_at"]) < 12

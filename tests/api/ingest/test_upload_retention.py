@@ -131,7 +131,7 @@ def test_retry_protects_the_bytes_that_it_needs(client, workspace):
     assert Document.objects.get().content_hash == job.payload["blob"]
 
 
-def test_bytes_without_a_parser_or_content_go_at_once(client, workspace):
+def test_bytes_of_skipped_uploads_are_deleted_when_the_job_ends(client, workspace):
     job = run(workspace, post_archive(client, workspace, NOISE, "a.bin"))
     assert job.counts["skipped"] == {"no_parser": 1}
     assert not has_blob(workspace.pk, job.payload["blob"])
@@ -236,20 +236,20 @@ def test_quarantined_upload_is_not_retried_without_its_bytes(client, workspace, 
     assert (response.status_code, Job.objects.count()) == (409, before)
 
 
-def test_quarantined_upload_goes_with_its_source(client, workspace, quarantined_hash):
+def test_quarantined_upload_is_deleted_with_its_source(client, workspace, quarantined_hash):
     run(workspace, client.delete(address(workspace, f"/sources/{Source.objects.get().pk}")))
     assert not Unreadable.objects.exists()
     assert not has_blob(workspace.pk, quarantined_hash)
 
 
-def test_quarantined_upload_goes_with_its_version(client, workspace, failing):
+def test_quarantined_upload_is_deleted_with_its_version(client, workspace, failing):
     run(workspace, post_text(client, workspace, "a.md", version="2"))
     blob = Unreadable.objects.get().content_hash
     run_to_end(request_version_deletion(Source.objects.get(), "2"))
     assert not has_blob(workspace.pk, blob)
 
 
-def test_quarantined_upload_goes_with_its_workspace(workspace, quarantined_hash):
+def test_quarantined_upload_is_deleted_with_its_workspace(workspace, quarantined_hash):
     workspace_id = workspace.pk
     delete_workspace(command_line_access(workspace))
     assert not has_blob(workspace_id, quarantined_hash)

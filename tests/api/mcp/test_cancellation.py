@@ -58,7 +58,7 @@ def own_model(hanging):
     "way",
     ["http-auto", "http-legacy", *(pytest.param(f"stdio-{era}", marks=pytest.mark.slow) for era in ERAS)],
 )
-def test_call_that_is_given_up_ends_the_models_work(url, shelf, folder, hanging, own_model, way):
+def test_cancelled_call_stops_the_model(url, shelf, folder, hanging, own_model, way):
     at, era = way.split("-")
     own = environment(folder, KEBAB_TOKEN=shelf.secret, **own_model)
     line = Line(url=url if at == "http" else "", secret=shelf.secret, era=era, environment=own)
@@ -152,7 +152,7 @@ def test_call_stopped_before_it_runs_asks_no_model(shelf, hanging):
     assert hanging.requests == []
 
 
-def test_only_a_short_message_is_read_for_the_call_it_gives_up(subtests):
+def test_only_short_bodies_are_parsed_for_cancellation(subtests):
     message = {"method": "notifications/cancelled", "params": {"requestId": 7}}
 
     async def receive():
@@ -175,7 +175,7 @@ def test_only_a_short_message_is_read_for_the_call_it_gives_up(subtests):
 
 
 @pytest.mark.slow
-def test_call_that_is_given_up_is_never_answered(shelf, folder, hanging, own_model):
+def test_cancelled_call_gets_no_response(shelf, folder, hanging, own_model):
     asked = {"name": "ask", "arguments": {"question": _QUESTION}, "_meta": {"progressToken": "p"}}
     with raw_line(environment(folder, KEBAB_TOKEN=shelf.secret, **own_model)) as line:
         line.send("initialize", id=1, params=_HELLO)
@@ -194,7 +194,7 @@ def test_call_that_is_given_up_is_never_answered(shelf, folder, hanging, own_mod
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_clients_at_once_get_what_each_asked_for(url, shelf, era):
+def test_concurrent_clients_get_their_own_answers(url, shelf, era):
     answers = {}
 
     async def one(number):

@@ -42,7 +42,7 @@ def holding(shelf, monkeypatch):
     let_go.set()
 
 
-def test_call_is_answered_while_those_of_another_workspace_wait(url, shelf, other, holding):
+def test_waiting_calls_of_one_workspace_do_not_block_another(url, shelf, other, holding):
     arrived, let_go = holding
     _, secret = commit(lambda: mint_token(other, scopes=("search",)))
     asked = {"query": "comet", "mode": "lexical"}
@@ -82,7 +82,7 @@ def access(shelf):
     return token_access(Caller(token=token), token)
 
 
-def test_call_without_room_is_refused_late_and_counted_once(shelf, counted_problems, monkeypatch):
+def test_call_above_capacity_is_refused_after_a_delay_and_counted_once(shelf, counted_problems, monkeypatch):
     turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
     held_back = []
 
@@ -134,7 +134,7 @@ def test_abandoned_call_holds_its_turn_until_its_thread_ends():
     anyio.run(give_up)
 
 
-def test_calls_that_wait_for_models_have_a_lane_of_their_own():
+def test_slow_and_quick_calls_have_separate_queues():
     lanes = Lanes()
     quick, long = (lanes.of("a", is_long=is_long) for is_long in (False, True))
 

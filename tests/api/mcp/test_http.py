@@ -117,7 +117,7 @@ def test_client_without_event_streams_gets_plain_json(post, subtests):
 
 
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
-def test_version_of_a_handshake_is_answered_with_the_same(post, version):
+def test_handshake_returns_the_protocol_version_of_the_client(post, version):
     given = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     response = post({**_LIST, "method": "initialize", "params": given}, Accept="application/json")
     assert response.json()["result"]["protocolVersion"] == version

@@ -55,7 +55,7 @@ def test_documents_are_listed_by_page_and_cursors_bound_to_their_caller(over_htt
         replace(over_http, secret=secret).use(lambda client: client.list_resources(cursor=cursor))
 
 
-def test_resource_is_read_whole_or_as_far_as_it_is_cited(line, subtests):
+def test_resource_uri_with_a_fragment_returns_the_cited_lines(line, subtests):
     async def read(client):
         return [await client.read_resource(uri) for uri, _ in READ]
 
@@ -72,7 +72,7 @@ def test_wrong_uri_is_refused(over_http, subtests):
             over_http.use(lambda client, uri=uri: client.read_resource(uri))
 
 
-def test_citations_of_a_search_are_read_and_their_forms_listed(over_http):
+def test_citations_of_hits_are_readable_resources_with_listed_templates(over_http):
     async def follow(client):
         found = await client.call_tool("search", {"query": "tides", "detail": "titles", "k": 5})
         uris = [each["metadata"]["citation"] for each in found.structured_content["results"]]

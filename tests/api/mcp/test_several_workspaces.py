@@ -25,7 +25,7 @@ def line(url, shelf, other):
     commit(person.delete)
 
 
-def test_search_without_a_workspace_is_one_of_all(line, shelf, other):
+def test_search_without_a_workspace_searches_all_workspaces(line, shelf, other):
     found = line.data("search", query="comet package manager")["results"]
     assert {each["metadata"]["workspace"] for each in found} == {shelf.workspace.slug, other.slug}
     alone = line.text("search", query="comet package manager", workspace=other.slug)
@@ -72,7 +72,7 @@ def test_other_tools_need_the_name_of_a_workspace(line, shelf, other):
     assert "Library ID: /facebook/react" in text_of(right)
 
 
-def test_scope_of_the_token_is_needed(line, shelf):
+def test_tool_outside_the_scopes_of_the_token_is_forbidden(line, shelf):
     async def ask(client):
         return await client.call_tool("ask", {"question": "Who?", "workspace": shelf.workspace.slug})
 

@@ -84,7 +84,7 @@ def test_process_without_a_good_token_is_refused(shelf, start_refused):
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_process_whose_token_is_revoked_answers_no_more(shelf, folder, era):
+def test_stdio_process_refuses_calls_after_token_revocation(shelf, folder, era):
     token, secret = shelf.token("search")
 
     async def ask(client):

@@ -94,7 +94,7 @@ def test_too_small_a_budget_names_the_tokens_needed(over_http):
     assert tokens(text) <= 100 < int(needed)
 
 
-def test_blocks_are_kept_whole_between_head_and_foot():
+def test_blocks_beyond_the_token_budget_are_dropped_whole():
     blocks = [f"block {number} of some words" for number in range(9)]
     for budget in range(20, 200, 3):
         text = fit_blocks(budget, "the head", blocks, lambda kept: "" if kept == 9 else f"{9 - kept} left")
@@ -104,7 +104,7 @@ def test_blocks_are_kept_whole_between_head_and_foot():
         assert text.endswith(f"{9 - len(kept)} left" if len(kept) < 9 else blocks[-1])
 
 
-def test_single_passage_fits_the_room_in_its_frame():
+def test_frame_of_a_passage_fits_the_tokens_reserved_for_it():
     for text in ("a word and another", "0123456789abcdef " * 9, "部署指南 충돌은", "x"):
         frame = Frame([text])
         framed = f"{frame.notice}\n\n{frame.passage(text)}"

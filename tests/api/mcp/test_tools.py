@@ -98,7 +98,7 @@ def test_operators_in_a_query_are_obeyed(over_http):
     assert "install.md" not in without
 
 
-def test_call_without_a_hit_is_no_error(over_http, subtests):
+def test_call_without_hits_returns_text_instead_of_an_error(over_http, subtests):
     for name, given in (
         ("search", {"query": "zzyzx", "mode": "lexical"}),
         ("search", {"query": ""}),

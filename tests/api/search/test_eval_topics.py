@@ -64,7 +64,7 @@ def test_topics_are_stored_with_their_judgements_and_filters(manager, workspace)
     assert apples["created_by"].startswith("kbb_")
 
 
-def test_known_topic_is_changed_or_stays(manager, workspace):
+def test_stored_topic_is_updated_only_when_it_differs(manager, workspace):
     post_topics(manager, workspace, APPLES, PEARS)
     answer = post_topics(manager, workspace, {**APPLES, "query": "apples"}, PEARS)
     assert answer.json() == {"set": "golden", "added": 0, "changed": 1, "unchanged": 1}

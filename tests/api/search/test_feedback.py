@@ -121,7 +121,7 @@ def test_replayed_answer_is_hidden_with_the_source(fruit, insider):
     assert (third.status_code, b"secret" in third.content) == (404, False)
 
 
-def test_topics_are_made_of_what_most_found_relevant(fruit):
+def test_topics_are_created_from_majority_feedback(fruit):
     for is_relevant in (True, True, False):
         give(member_client(fruit), fruit, is_relevant=is_relevant)
     give(member_client(fruit), fruit, citation="pears.md", is_relevant=False)

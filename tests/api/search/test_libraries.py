@@ -255,7 +255,7 @@ def test_context_has_the_rules_and_the_best_snippets(reader, workspace):
     assert len(body["snippets"]) == 33
 
 
-def test_context_has_a_text_form(reader, workspace):
+def test_context_is_returned_as_text_with_type_txt(reader, workspace):
     response = context(reader, workspace, "seventeen", "/local/react@v17", type="txt")
 
     assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
@@ -268,7 +268,7 @@ def test_context_has_a_text_form(reader, workspace):
     assert context(reader, workspace, " ", type="txt").content.decode() == rules
 
 
-def test_token_budget_is_kept_and_used_up_to_a_snippets_border(reader, workspace):
+def test_context_holds_as_many_whole_snippets_as_the_token_budget_allows(reader, workspace):
     counter = TokenCounter()
     whole = context(reader, workspace, "state and memory").json()
     written = context(reader, workspace, "state and memory", type="txt").content.decode()

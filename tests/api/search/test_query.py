@@ -155,7 +155,7 @@ def test_per_file_cap_limits_the_hits_of_a_document(search):
     assert (most(), most(per_file_cap=0), most(per_file_cap=1)) == (3, 3, 1)
 
 
-def test_fusion_is_the_one_asked_for_or_the_setting(search, workspace):
+def test_fusion_parameter_overrides_the_workspace_setting(search, workspace):
     def scores(**given):
         return [hit["score"] for hit in search(mode="hybrid", **given).json()["hits"]]
 
@@ -214,14 +214,14 @@ def test_text_and_metadata_come_when_they_are_asked_for(search):
     assert (short["text"], short["metadata"]) == ("alpha", None)
 
 
-def test_fields_are_those_that_are_named(search):
+def test_fields_parameter_selects_the_fields_of_hits(search):
     found = search(q="delta", k=5, fields=["doc_path", "rank"]).json()
     assert [set(hit) for hit in found["hits"]] == [{"doc_path", "rank"}] * 5
     second = search(q=None, mode=None, cursor=found["next_cursor"], fields=["rank"]).json()
     assert second["hits"] == [{"rank": rank} for rank in range(6, 11)]
 
 
-def test_next_page_includes_what_the_first_did(search):
+def test_next_page_keeps_the_include_option_of_the_first(search):
     cursor = search(q="delta", k=5, include=["text"], max_text_chars=5).json()["next_cursor"]
     assert {hit["text"] for hit in search(q=None, mode=None, cursor=cursor).json()["hits"]} == {"delta"}
 
@@ -249,7 +249,7 @@ def test_all_documents_are_listed_page_by_page_without_words(search):
     assert search(q="").json()["hits"] == []
 
 
-def test_recency_lowers_what_is_old(search, workspace):
+def test_recency_lowers_the_rank_of_old_documents(search, workspace):
     def last(**given):
         return search(q="alpha Notiz", group="document", **given).json()["hits"][-1]
 

@@ -59,7 +59,7 @@ def test_a_rule_is_added_switched_off_and_deleted(admin, space):
     assert admin.delete(one).status_code == 404
 
 
-def test_all_rules_are_replaced_while_they_are_as_read(admin, space):
+def test_replacing_all_rules_requires_the_current_version(admin, space):
     first = admin.put(address(space), {"rules": [SYNONYMS], "version": ""}, format="json").json()
     assert [rule["kind"] for rule in first["rules"]] == ["synonyms"]
     stale = admin.put(address(space), {"rules": [], "version": ""}, format="json")

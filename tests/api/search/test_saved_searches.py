@@ -132,7 +132,7 @@ def test_feed_of_texts_with_control_characters_is_xml(workspace, ann):
     assert b" [31merror" in answer.content
 
 
-def test_feed_ends_with_a_new_address_with_its_closing_and_with_the_membership(workspace, ann):
+def test_feed_url_ends_when_replaced_closed_or_its_owner_leaves(workspace, ann):
     mine = person_client(ann)
     one = address(workspace, mine.post(address(workspace), NEW, format="json").json()["id"], "feed")
     first, second, third = (path_of(mine.post(one).json()["feed"]) for _ in range(3))

@@ -194,7 +194,7 @@ def test_only_a_query_in_quotes_is_raw_and_its_syntax_checked(ask, post):
             assert refusal_of(post(q=q, mode=mode)) == (400, "invalid_query", "q"), q
 
 
-def test_index_versions_name_what_answered(ask):
+def test_index_version_names_the_legs_that_answered(ask):
     lexical, vector, hybrid = (ask("apricot", mode)["index_version"] for mode in MODES)
     assert lexical.startswith("lex-") and vector.startswith("vec-")
     assert hybrid == f"hybrid:{lexical}+{vector}"

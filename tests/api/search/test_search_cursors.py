@@ -65,7 +65,7 @@ def delete(workspace, paths):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_pages_together_are_the_list(ask, mode):
+def test_pages_concatenate_to_the_full_list(ask, mode):
     whole = ask(q="alpha gamma", mode=mode, k=50)
     first = ask(q="alpha gamma", mode=mode, k=4)
     pages = [first, *later_pages(ask, first)]
@@ -150,7 +150,7 @@ def test_hit_deleted_while_its_page_is_made_leaves_a_gap(ask, workspace, monkeyp
     assert [hit["rank"] for hit in ask(cursor=first["next_cursor"])["hits"]] == [5, 7, 8]
 
 
-def test_page_is_the_last_when_all_behind_it_is_deleted(ask, workspace):
+def test_page_has_no_cursor_when_all_later_hits_are_deleted(ask, workspace):
     whole = ask(q="alpha", mode="lexical", k=50)["hits"]
     cursor = ask(q="alpha", mode="lexical", k=4)["next_cursor"]
     delete(workspace, {hit["doc_path"] for hit in whole[6:]})
@@ -225,7 +225,7 @@ def test_capped_list_stays_capped(ask, workspace):
     assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
 
 
-def test_cursor_takes_no_other_query_beside_it(ask, send, reader, workspace, subtests):
+def test_cursor_with_other_query_parameters_is_refused(ask, send, reader, workspace, subtests):
     cursor = ask(q="alpha", k=4)["next_cursor"]
     for beside in (
         {"q": "alpha"},
@@ -273,7 +273,7 @@ def test_cursor_holds_in_every_session_of_a_person(workspace):
     assert response.status_code == 200
 
 
-def test_list_is_kept_once_without_texts_for_fifteen_minutes_from_its_last_use(ask, workspace, store):
+def test_stored_list_expires_fifteen_minutes_after_its_last_use(ask, workspace, store):
     pattern = f"kebab:cursor:{workspace.pk.hex}:*"
     store.delete(*store.keys(pattern), "nothing")
     cursors = {ask(q="alpha", k=4)["next_cursor"] for _ in range(2)}
@@ -293,7 +293,7 @@ def test_list_is_kept_once_without_texts_for_fifteen_minutes_from_its_last_use(a
     assert "beta" not in repr(frozen)
 
 
-def test_list_with_a_filter_value_of_another_version_is_stale(ask, send, workspace, store):
+def test_stored_list_with_an_unknown_filter_value_is_answered_410(ask, send, workspace, store):
     pattern = f"kebab:cursor:{workspace.pk.hex}:*"
     store.delete(*store.keys(pattern), "nothing")
     cursor = ask(q="alpha", k=4, filters={"kind": ["info"]})["next_cursor"]
@@ -302,7 +302,7 @@ def test_list_with_a_filter_value_of_another_version_is_stale(ask, send, workspa
     assert send(cursor=cursor).status_code == 410
 
 
-def test_workspace_is_deleted_with_its_lists_and_no_others(
+def test_deleting_a_workspace_deletes_only_its_stored_lists(
     ask, workspace, other_workspace, store, django_capture_on_commit_callbacks
 ):
     cursor = ask(q="alpha", k=4)["next_cursor"]
@@ -315,7 +315,7 @@ def test_workspace_is_deleted_with_its_lists_and_no_others(
     assert ask(cursor=cursor)["hits"]
 
 
-def test_search_over_the_callers_share_has_no_cursor(ask, settings):
+def test_search_beyond_the_callers_cursor_storage_has_no_cursor(ask, settings):
     settings.KEBAB_CURSOR_LIMIT_BYTES = 10
     page = ask(q="alpha beta", k=4)
 

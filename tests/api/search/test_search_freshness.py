@@ -10,7 +10,7 @@ from tests.support.corpus import write
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_named_change_is_found_or_answered_with_a_timeout(reader, workspace, settings):
+def test_search_with_min_seq_finds_the_change_or_times_out(reader, workspace, settings):
     path = address(workspace, "/search")
     write(workspace, "old.md", "alpha before")
     assert reader.get(path, {"q": "alpha"}).json()["hits"]

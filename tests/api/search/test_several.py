@@ -73,7 +73,7 @@ def test_workspaces_and_their_shares_are_chosen(tool, spaces):
         assert refusal_of(search(tool, workspaces=[hidden]))[:2] == (404, "not_found")
 
 
-def test_token_of_a_workspace_searches_that_alone(spaces):
+def test_workspace_token_searches_only_its_workspace(spaces):
     assert {slug for slug, _ in ranks_of(search(token_client(spaces[2], "search")))} == {spaces[2].slug}
     assert refusal_of(search(token_client(spaces[2], "ask")))[:2] == (403, "forbidden")
     narrowed = mint_token(spaces[0], scopes=["search"], filters={"path_glob": ["1.md"]})[1]
@@ -81,14 +81,14 @@ def test_token_of_a_workspace_searches_that_alone(spaces):
     assert refusal_of(search(bearer_client(narrowed), filters={"path_glob": ["*"]}))[:2] == (403, "forbidden")
 
 
-def test_related_hits_of_one_come_behind_the_hits_of_the_others(person, tool, spaces):
+def test_related_hits_of_one_workspace_rank_below_hits_of_others(person, tool, spaces):
     Membership.objects.create(workspace=spaces[2], user=person, role=Role.VIEWER)
     hits = search(tool, q="apple 0 numismatic follis").json()["hits"]
     related = [each["hit"]["related"] for each in hits]
     assert related == sorted(related)
 
 
-def test_what_belongs_to_one_workspace_is_refused(tool, subtests):
+def test_options_of_a_single_workspace_are_refused_across_workspaces(tool, subtests):
     for given in (
         {"cursor": "x"},
         {"explain": True},

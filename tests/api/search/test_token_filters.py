@@ -69,7 +69,7 @@ def test_next_page_is_narrowed_too(tool, corpus):
     assert sorted(shown) == ["0.md", "1.md", "2.md", "open.md"]
 
 
-def test_what_would_show_more_is_forbidden(tool, corpus, subtests):
+def test_token_with_filters_cannot_widen_its_results(tool, corpus, subtests):
     doc_id = "0" * 32
     for given in (
         {"filters": {"tags_any": ["public", "secret"]}},
@@ -96,7 +96,7 @@ def test_metadata_of_a_request_that_is_no_object_is_refused(tool, corpus, metada
     assert paths(search(tool, corpus, filters={"metadata": None})) == ["open.md"]
 
 
-def test_promoted_answers_are_kept_from_a_token_with_filters(tool, corpus):
+def test_token_with_filters_gets_no_promoted_answers(tool, corpus):
     rule = {"kind": "answer", "queries": ["apple"], "title": "Apples", "text": "Room 7."}
     admin = member_client(corpus, Role.ADMIN)
     assert admin.post(address(corpus, "/rules"), rule, format="json").status_code == 201
