@@ -115,7 +115,7 @@ def test_readme_has_the_suffix_of_its_type_and_a_title(
 
 
 @pytest.mark.slow
-def test_no_title_of_a_readme_is_a_drawn_line(tmp_path, project):
+def test_readme_titles_are_words_instead_of_underlines(tmp_path, project):
     write_corpus(tmp_path / "demo", project)
     parsers = {".md": parse_markdown, ".rst": parse_rst}
     for path in sorted((tmp_path / "demo" / "packages").iterdir()):

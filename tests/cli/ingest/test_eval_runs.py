@@ -37,7 +37,7 @@ def run_evaluation(*arguments):
     return run_json("eval", "run", *LEXICAL, *arguments)["runs"]["lexical"]
 
 
-def test_each_mode_is_run_and_kept():
+def test_eval_run_stores_one_run_per_mode():
     output = run_json("eval", "run", "--name", "first")
     assert (output["schema_version"], list(output["runs"])) == (
         "eval_runs.v1",
@@ -66,7 +66,7 @@ def test_measures_depth_and_settings_are_those_asked_for():
     }
 
 
-def test_several_runs_have_a_file_each(tmp_path):
+def test_trec_option_writes_one_file_per_run(tmp_path):
     output = run_json("eval", "run", "--modes", "lexical,vector", "--trec", str(tmp_path / "a.run"))
     assert output["written"] == [str(tmp_path / name) for name in ("a-lexical.run", "a-vector.run")]
     assert all((tmp_path / name).read_text() for name in ("a-lexical.run", "a-vector.run"))
@@ -74,7 +74,7 @@ def test_several_runs_have_a_file_each(tmp_path):
     assert "a.run" in error_of("eval", "run", *LEXICAL, "--trec", to, code=2)["message"]
 
 
-def test_runs_are_compared_by_whatever_names_them():
+def test_runs_are_compared_by_name_id_or_id_prefix():
     first = run_evaluation("--name", "whole")
     output = run_json("eval", "run", *LEXICAL, "--k", "1", "--name", "short", "--baseline", "whole")
     compared = output["comparisons"]["lexical"]["measures"]["R@100"]

@@ -112,7 +112,7 @@ def test_topics_are_deleted_by_id_or_all(golden):
     assert error_of(*chosen, "--all", code=1)["code"] == "not_found"
 
 
-def test_topics_come_of_feedback(fruit):
+def test_from_feedback_creates_topics(fruit):
     feedback = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
     record_feedback(command_line_access(fruit), **feedback)
     assert run_json("eval", "topics", "from-feedback")["added"] == 1

@@ -152,7 +152,7 @@ def test_unknown_paths_are_refused(workspace):
     assert not Job.objects.exists()
 
 
-def test_job_that_waits_tells_why_instead_of_where():
+def test_progress_of_a_waiting_job_shows_the_reason():
     places = []
 
     class Shown:

@@ -85,7 +85,7 @@ def test_job_is_shown_with_its_report_and_failures(workspace):
     assert run_json("inspect", "job", str(embedding.pk))["report"] is None
 
 
-def test_missing_things_are_exit_1(workspace, subtests):
+def test_inspecting_a_missing_object_exits_with_1(workspace, subtests):
     for what in ("doc", "chunk", "job"):
         for named in ("nothing.md", uuid.UUID(int=7).hex):
             with subtests.test(what=what, named=named):

@@ -46,7 +46,7 @@ def test_operator_may_name_any_folder_with_its_links_followed(workspace, tmp_pat
     assert (source.config["url"], source.key) == (f"file://{tmp_path}/origin.git", "link")
 
 
-def test_credentials_are_kept_until_others_come_and_never_shown(workspace, tmp_path):
+def test_credentials_are_kept_until_replaced_and_never_audited(workspace, tmp_path):
     given = tmp_path / "credentials.json"
     given.write_text('{"token": "s3cret"}')
     ask(workspace, HTTPS, "--credentials", given)

@@ -56,7 +56,7 @@ def test_changes_of_a_source_are_audited(workspace, folder):
     ]
 
 
-def test_credentials_are_for_repositories_alone(workspace, folder, tmp_path):
+def test_credentials_for_a_folder_or_file_are_refused(workspace, folder, tmp_path):
     (folder / "a.md").write_text("# A\n")
     given = tmp_path / "credentials.json"
     given.write_text('{"token": "s3cret"}')

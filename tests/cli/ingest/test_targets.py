@@ -55,7 +55,7 @@ def test_every_folder_name_gives_a_key(name):
     assert source_key(path) == source_key(path)
 
 
-def test_key_reads_like_the_name():
+def test_source_key_is_a_slug_of_the_folder_name():
     named = {"My Docs": "my-docs", "api_v2.1": "api-v2-1", "Größe": "groe"}
     assert {name: source_key(Path("/srv") / name) for name in named} == named
     assert source_key(Path("/srv/文档")) != source_key(Path("/srv/資料"))
@@ -140,7 +140,7 @@ class TestArchives:
         run_job(workspace.pk, job.pk)
         return Job.objects.get(pk=job.pk)
 
-    def test_archive_goes_below_its_name_or_keeps_its_paths(self, workspace, archive):
+    def test_archive_is_unpacked_below_its_name_or_at_the_root(self, workspace, archive):
         job = self.ingest(workspace, archive, "--tag", "t", "--trust", "primary")
         assert (job.state, job.kind, job.source.key) == ("succeeded", "ingest_archive", "uploads")
         documents = Document.objects.all()

@@ -140,7 +140,7 @@ def test_text_that_is_not_utf8_is_refused_as_an_argument_and_printed_all_the_sam
     assert json.loads(out.getvalue()) == {"file": _NOT_UTF8}
 
 
-def test_name_of_a_host_is_the_address_that_is_listened_on():
+def test_host_name_resolves_to_the_listening_address():
     assert check_port("localhost", 0) in {"127.0.0.1", "::1"}
     assert check_port("", 0) in {"0.0.0.0", "::"}  # noqa: S104  # compared with, not bound to
 
@@ -159,7 +159,7 @@ def actions(parser):
                 yield from actions(below)
 
 
-def test_arguments_do_not_take_names_that_django_reads():
+def test_command_arguments_do_not_shadow_django_options():
     apps = {name: app for name, app in get_commands().items() if app.split(".")[0] in _PACKAGES}
     assert {"export", "eval"} <= apps.keys()
     taken = {

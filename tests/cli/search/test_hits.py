@@ -84,7 +84,7 @@ def test_summary_counts_hits_and_chunks():
     assert "; 3 chunks" in printed(RESULT)[1]
 
 
-def test_documents_text_commands_no_terminal():
+def test_escape_sequences_in_documents_are_not_printed():
     hit = {
         **HIT,
         "snippet": "[red]a\x1b[2Jb",
@@ -97,7 +97,7 @@ def test_documents_text_commands_no_terminal():
     assert "[red]a\ufffd[2Jb" in shown
 
 
-def test_everything_that_was_missing_is_said():
+def test_missing_legs_warnings_lag_and_suggestion_are_printed():
     result = {
         **RESULT,
         "degraded": ["vector"],

@@ -22,14 +22,14 @@ def test_progress_never_goes_back(states):
     assert [share for _, _, share in seen] == sorted(share for _, _, share in seen)
 
 
-def test_total_that_grows_keeps_the_share():
+def test_progress_share_does_not_fall_when_the_total_grows():
     meter = Meter()
     meter.update(50, 100, now_s=0)
     meter.update(60, 1000, now_s=1)
     assert (meter.share, meter.total) == (0.5, 1000)
 
 
-def test_rate_is_that_of_the_latest_seconds():
+def test_rate_is_measured_over_the_last_seconds():
     meter = Meter()
     meter.update(0, 100, now_s=0)
     meter.update(0, 100, now_s=1)
