@@ -100,6 +100,6 @@ def test_blob_needed_while_it_is_released_is_kept(workspace, folder, monkeypatch
     assert has_blob(workspace.pk, content_hash(content))
 
 
-def test_blobs_are_held_in_a_transaction_only(workspace):
+def test_locking_blobs_requires_a_transaction(workspace):
     with pytest.raises(transaction.TransactionManagementError):
         lock_blobs(workspace.pk, [content_hash(CONTENT)])

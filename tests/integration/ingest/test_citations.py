@@ -81,13 +81,13 @@ def hits_in(file, reader, workspace, mode):
     return answer.json()["hits"]
 
 
-def test_title_and_language_are_those_of_the_file(workspace):
+def test_title_and_language_are_read_from_the_file(workspace):
     found = Document.objects.in_workspace(workspace).values_list("path", "title", "lang")
     assert set(found) == {(file.path, file.title, file.lang) for file in FILES}
 
 
 @each_group
-def test_hit_in_each_mode_cites_the_place(reader, workspace, subtests, files):
+def test_hit_cites_the_expected_place_in_each_mode(reader, workspace, subtests, files):
     for file in files:
         with subtests.test(file=file.path):
             found = {mode: hits_in(file, reader, workspace, mode) for mode in ("lexical", "vector", "hybrid")}

@@ -97,7 +97,7 @@ def sync_again(source):
 
 
 @pytest.mark.parametrize("ask", [retry_failed_sync, read_again, read_as_version, sync_again])
-def test_every_request_for_a_job_is_refused_while_as_many_as_may_wait(workspace, source, ask):
+def test_job_requests_are_refused_at_the_limit_of_waiting_jobs(workspace, source, ask):
     limit(workspace, jobs=1)
     request_upload(workspace, "a.md", b"a")
     with pytest.raises(RateLimited) as refused:
@@ -109,7 +109,7 @@ def test_every_request_for_a_job_is_refused_while_as_many_as_may_wait(workspace,
     assert Job.objects.filter(source=source, state="queued").exists()
 
 
-def test_request_without_a_job_that_counts_is_not_refused(workspace):
+def test_requests_without_a_counted_job_are_accepted_at_the_limit(workspace):
     limit(workspace, jobs=1)
     request_upload(workspace, "a.md", b"a")
     uploads = ensure_source(workspace, "uploads", kind="upload")

@@ -149,7 +149,7 @@ WORK = {
 }
 
 
-def test_every_task_is_listed_here():
+def test_every_celery_task_has_a_test_case():
     app.loader.import_default_modules()
     ours = {name for name in app.tasks if not name.startswith("celery.")}
     scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
@@ -159,7 +159,7 @@ def test_every_task_is_listed_here():
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_task_does_its_work_wherever_its_worker_acts(workspace, source, folder, mirrors, name):
+def test_task_works_without_a_current_workspace(workspace, source, folder, mirrors, name):
     fill(folder, {"a.md": "text\n"})
     arguments, is_done = WORK[name](workspace, source)
     assert not is_done()

@@ -131,7 +131,9 @@ class Cancelled(Exception):
 
 
 @pytest.mark.parametrize(("kind", "hostility"), PAIRS)
-def test_act_is_cancelled_whatever_its_server_does(kind, hostility, patience, make_source, tmp_path):
+def test_sync_and_probe_are_cancelled_in_time_with_any_hostile_server(
+    kind, hostility, patience, make_source, tmp_path
+):
     with hostile_target(kind, hostility, tmp_path) as target, no_process_stays():
         source = make_source(kind, target.config)
         for act in ACTS:

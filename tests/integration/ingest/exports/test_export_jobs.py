@@ -96,7 +96,7 @@ def test_person_renamed_in_a_list_is_renamed_in_all_days(workspace, source, fold
 
 
 @pytest.mark.parametrize("pack", [zip_of, tar_of])
-def test_lists_that_come_last_in_an_archive_are_read_first(workspace, tmp_path, pack):
+def test_user_lists_at_the_end_of_an_archive_are_applied(workspace, tmp_path, pack):
     files = slack("Ada", **{DAY: [message("U1", "Hello")], EMPTY: []})
     upload(workspace, tmp_path, pack(dict(reversed(files.items()))))
     assert list(texts(workspace)) == ["export/general/2024-01-05.md"]
@@ -120,7 +120,7 @@ def test_page_gone_from_a_dump_is_deleted_but_not_by_a_broken_one(workspace, sou
     assert Document.objects.count() == 1
 
 
-def test_dump_has_the_limit_of_documents_and_none_is_deleted_by_one_above_it(source, folder, settings):
+def test_oversized_dump_fails_the_sync_and_deletes_nothing(source, folder, settings):
     large = CONFLUENCE_XML + f"<!-- {'x' * settings.KEBAB_CODE_LIMIT_BYTES} -->"
     export = {"entities.xml": large, "exportDescriptor.properties": "x=1\n"}
     fill(folder, export)

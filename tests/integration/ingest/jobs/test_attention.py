@@ -37,7 +37,7 @@ def test_refused_upload_needs_attention(workspace):
     assert (refused.state, refused.needs_attention, refused.refused_items) == ("succeeded", True, 1)
 
 
-def test_embedding_belongs_to_the_act_that_caused_it(workspace):
+def test_embedding_job_has_the_batch_of_its_upload(workspace):
     job = work(upload(workspace, "a.md", b"# A"))
     assert Job.objects.get(kind="embed").batch == job.pk
 
@@ -62,7 +62,7 @@ def test_files_refused_by_an_earlier_sync_need_attention_unless_dismissed(source
     assert (third.needs_attention, third.refused_items) == (False, 1)
 
 
-def test_retry_of_an_upload_stays_in_its_act(workspace):
+def test_retry_of_an_upload_keeps_its_batch(workspace):
     job = upload(workspace, "a.md", b"# A")
     Job.objects.filter(pk=job.pk).update(state="failed", finished_at=job.created_at, needs_attention=True)
     again = retry(Job.objects.get(pk=job.pk))

@@ -56,7 +56,7 @@ def check_that_the_mirror_follows(workspace):
     assert checksum(files) == postgres_checksum(workspace.pk)
 
 
-def test_all_that_came_from_a_source_is_deleted(workspace, filled_source):
+def test_deleting_a_source_deletes_its_documents_chunks_vectors_and_bytes(workspace, filled_source):
     job = work(request_source_deletion(filled_source))
     assert (job.state, job.items_done, job.items_total, job.source_id) == ("succeeded", 3, 3, None)
     assert not Source.objects.filter(pk=filled_source.pk).exists()
@@ -68,7 +68,7 @@ def test_all_that_came_from_a_source_is_deleted(workspace, filled_source):
     check_that_the_mirror_follows(workspace)
 
 
-def test_all_that_came_from_a_version_is_deleted(workspace, versioned_source):
+def test_deleting_a_version_deletes_only_its_documents_and_bytes(workspace, versioned_source):
     job = work(request_version_deletion(versioned_source, "v1"))
 
     assert (job.state, job.items_done, job.items_total) == ("succeeded", 1, 1)

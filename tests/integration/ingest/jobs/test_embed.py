@@ -67,7 +67,7 @@ def test_bookmarked_documents_are_embedded_first_then_the_newest(
     assert [text.split()[1] for text in embedded_texts] == ["marked"] * 70 + ["newer"] * 70 + ["older"] * 70
 
 
-def test_long_embedding_yields_to_that_of_another_workspace(workspace, monkeypatch):
+def test_long_embedding_yields_to_another_workspace(workspace, monkeypatch):
     monkeypatch.setattr(embedding_work, "_TURN_S", -1.0)
     other = make_workspace()
     jobs = []
@@ -121,7 +121,7 @@ def test_text_that_is_written_while_a_job_runs_is_embedded_before_it_ends(worksp
     assert (job.state, job.items_done, ChunkVector.objects.count()) == ("succeeded", 2, 2)
 
 
-def test_request_that_comes_when_the_work_has_just_ended_is_not_lost(workspace, monkeypatch):
+def test_embedding_requested_while_a_job_ends_is_done(workspace, monkeypatch):
     write(workspace, "a.md", "one")
     end = run._end_job
 
@@ -168,7 +168,7 @@ def test_job_that_was_killed_resumes_behind_what_it_stored(workspace, embedded_t
     assert (job.state, job.items_done, len(embedded_texts)) == ("succeeded", 150, 150 - 64)
 
 
-def test_another_model_than_the_live_space_fails_the_job_and_names_the_setting(workspace):
+def test_job_fails_when_the_embedder_differs_from_the_live_space(workspace):
     write(workspace, "a.md", "one")
     embed(workspace)
     EmbeddingSpace.objects.update(revision="0")

@@ -299,7 +299,7 @@ def test_set_without_topics_is_refused(workspace):
     assert not Job.objects.exists()
 
 
-def test_repetition_asks_the_same_topics_whatever_became_of_the_set(workspace):
+def test_repeated_run_uses_the_topics_of_the_first_run(workspace):
     run = ask(workspace, name="before")
     work(job_of(run))
     store_topics(command_line_access(workspace), [JudgedTopic(topic_id="more", text="more")])

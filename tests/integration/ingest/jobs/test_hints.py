@@ -88,7 +88,7 @@ def test_workspaces_take_turns_however_many_jobs_one_has(workspace):
     assert hinted_jobs() == [*(jobs[0] for jobs in in_turn), next(jobs[1] for jobs in in_turn if jobs != one)]
 
 
-def test_turn_goes_on_behind_the_workspace_that_had_it_last(workspace, settings):
+def test_hints_continue_after_the_last_hinted_workspace(workspace, settings):
     settings.KEBAB_WORKER_SLOTS = 1
     jobs = {each.pk: make_jobs(each, 3) for each in (workspace, *(make_workspace() for _ in range(4)))}
     hinted = []
@@ -100,7 +100,7 @@ def test_turn_goes_on_behind_the_workspace_that_had_it_last(workspace, settings)
     assert hinted == [each[nth] for nth in (0, 1) for each in in_turn]
 
 
-def test_no_more_hints_wait_than_workers_will_soon_take(workspace):
+def test_pending_hints_are_limited_by_worker_slots(workspace):
     make_jobs(workspace, 10)
     assert (hint_due_jobs(), hint_due_jobs()) == (4, 0)
     hints._redis().rpop("ingest")

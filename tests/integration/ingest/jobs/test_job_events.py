@@ -22,7 +22,7 @@ def events(workspace):
     return events
 
 
-def test_finished_cancelled_and_failed_jobs_are_told_once(workspace, source, folder, events):
+def test_end_of_a_job_queues_one_event(workspace, source, folder, events):
     fill(folder, {"a.md": "text\n"})
     done = work(request_sync(source))
     cancelled = cancel(upload(workspace, "a.md", b"text"))
@@ -36,7 +36,7 @@ def test_finished_cancelled_and_failed_jobs_are_told_once(workspace, source, fol
     ]
 
 
-def test_worker_that_dies_at_the_end_tells_nothing_until_the_job_has_ended(
+def test_worker_killed_before_the_end_of_a_job_queues_no_event(
     workspace, source, folder, events, monkeypatch
 ):
     fill(folder, {"a.md": "text\n"})

@@ -46,7 +46,7 @@ def begin_five_times(job, path, monkeypatch):
     expire(job)
 
 
-def test_one_of_many_workers_gets_a_job_and_takes_over_an_expired_lease(job):
+def test_only_one_worker_claims_a_job_or_an_expired_lease(job):
     for attempt in (1, 2):
         leases = at_once([partial(claim, job.workspace_id, job.pk)] * 8)
         assert [lease.attempt for lease in leases if lease is not None] == [attempt]
@@ -71,9 +71,7 @@ def old_and_new_lease(job):
     return old, claim(job.workspace_id, job.pk)
 
 
-def test_lease_that_was_taken_over_writes_and_ends_nothing_unless_its_fence_is_off(
-    job, old_and_new_lease, settings
-):
+def test_fence_blocks_writes_of_a_lost_lease(job, old_and_new_lease, settings):
     old, new = old_and_new_lease
     with pytest.raises(LeaseLost):
         old.write(items_done=99)
@@ -102,7 +100,7 @@ def test_worker_whose_lease_was_taken_over_changes_no_document(workspace, job, m
     assert len(indexed_texts(workspace)) == 3
 
 
-def test_keeper_renews_the_lease_and_sees_a_cancellation(job):
+def test_keeper_renews_the_lease_and_notices_a_cancellation(job):
     keeper = LeaseKeeper(claim(job.workspace_id, job.pk))
     expire(job)
     keeper._check_lease(renew=True)
@@ -113,7 +111,7 @@ def test_keeper_renews_the_lease_and_sees_a_cancellation(job):
     assert (keeper.is_cancelled, keeper.is_lost) == (True, False)
 
 
-def test_keeper_renews_by_the_clock_however_long_its_looks_take(job, settings, monkeypatch):
+def test_keeper_renews_on_time_despite_slow_checks(job, settings, monkeypatch):
     seconds, renewals = count(step=30), []
     keeper = LeaseKeeper(claim(job.workspace_id, job.pk))
 
@@ -130,7 +128,7 @@ def test_keeper_renews_by_the_clock_however_long_its_looks_take(job, settings, m
 
 
 @pytest.mark.parametrize("renew", [True, False])
-def test_keeper_sees_that_its_lease_or_its_job_is_gone(workspace, old_and_new_lease, renew):
+def test_keeper_notices_a_lost_lease_or_a_deleted_job(workspace, old_and_new_lease, renew):
     for lease in (old_and_new_lease[0], Lease(workspace_id=workspace.pk, job_id=uuid4(), attempt=1)):
         keeper = LeaseKeeper(lease)
         keeper._check_lease(renew=renew)
@@ -171,7 +169,7 @@ def test_file_that_kills_its_worker_is_left_alone_until_it_changes(job, source, 
     assert counts(sync(source)) == {"seen": 3, "new": 1, "unchanged": 2, "parser_calls": 1}
 
 
-def test_file_whose_reading_kills_its_worker_is_failed_unread(workspace, job, monkeypatch):
+def test_file_that_killed_its_worker_five_times_fails_without_another_read(workspace, job, monkeypatch):
     begin_five_times(job, "b.md", monkeypatch)
     monkeypatch.setattr(ItemWriter, "end_unreadable", die)
     with pytest.raises(Killed):
@@ -199,7 +197,7 @@ def test_job_without_any_progress_is_given_up(job):
     assert (ended.state, ended.items_done, str(MAX_STALLED_ATTEMPTS) in ended.error) == ("failed", 0, True)
 
 
-def test_exception_puts_the_job_off_longer_each_time(job, monkeypatch, caplog):
+def test_job_backoff_grows_after_each_exception(job, monkeypatch, caplog):
     def break_off(work):
         raise ZeroDivisionError("a bug")
 

@@ -80,7 +80,7 @@ def test_two_syncs_of_a_source_never_run_together(source):
         Job.objects.filter(pk=second.pk).update(state="running")
 
 
-def test_full_sync_does_not_vanish_in_the_retry_it_joins(workspace, folder, source):
+def test_full_sync_requested_during_a_partial_one_still_runs(workspace, folder, source):
     fill(folder, {"a.md": "a\n", "b.md": "b\n"})
     narrow = request_sync(source, only_paths=["a.md"])
     full = request_sync(source)
@@ -224,7 +224,7 @@ def set_clock(monkeypatch):
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_job_is_due_and_hinted_by_the_clock_of_postgres(workspace, set_clock, monkeypatch, hours):
+def test_job_is_due_by_the_clock_of_postgres_with_any_local_clock(workspace, set_clock, monkeypatch, hours):
     set_clock(hours)
     job = upload(workspace, "a.md", b"# One")
     for is_fresh in (False, True):
@@ -235,7 +235,7 @@ def test_job_is_due_and_hinted_by_the_clock_of_postgres(workspace, set_clock, mo
     assert claim(job.workspace_id, job.pk) is not None
 
 
-def test_later_of_two_uploads_counts_whatever_the_clocks_say(workspace, set_clock):
+def test_later_upload_wins_despite_clock_skew(workspace, set_clock):
     set_clock(1)
     first = upload(workspace, "a.md", b"# First")
     set_clock(-1)

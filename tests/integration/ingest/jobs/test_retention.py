@@ -81,7 +81,7 @@ def in_a_page(workspace, blob):
         in_a_page,
     ],
 )
-def test_old_bytes_that_something_needs_are_kept(workspace, settings, need):
+def test_retention_keeps_old_bytes_still_in_use(workspace, settings, need):
     settings.KEBAB_KEEP_UPLOAD_DAYS = 100_000
     blob = store_blob(workspace.pk, CONTENT)
     need(workspace, blob)

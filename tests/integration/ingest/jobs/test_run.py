@@ -90,7 +90,7 @@ def two_of_three_worked_off(workspace):
     return jobs
 
 
-def test_source_is_counted_once_for_uploads_that_come_together(workspace, counted_sources):
+def test_source_statistics_are_refreshed_once_for_concurrent_uploads(workspace, counted_sources):
     jobs = [upload(workspace, f"{name}.md", CONTENT) for name in "abcde"]
     for job in jobs:
         assert work(job).state == "succeeded"
@@ -99,7 +99,7 @@ def test_source_is_counted_once_for_uploads_that_come_together(workspace, counte
     assert counted_sources == ["uploads"] * 2  # the first, and the last
 
 
-def test_last_of_a_sources_uploads_counts_it_also_when_it_is_cancelled(workspace):
+def test_cancelling_the_last_running_upload_refreshes_the_source_statistics(workspace):
     jobs = two_of_three_worked_off(workspace)
     indexed_at = Source.objects.get().last_indexed_at
     Job.objects.filter(pk=jobs[2].pk).update(state="running", lease_until=Now() - timedelta(seconds=1))
@@ -124,16 +124,14 @@ def forget_its_quarantine(job):
 
 
 @pytest.mark.parametrize("end", [cancel, delete_its_version, forget_its_quarantine])
-def test_source_is_counted_when_the_last_of_its_uploads_is_cancelled_in_the_queue(
-    workspace, counted_sources, end
-):
+def test_cancelling_the_last_queued_upload_refreshes_the_source_statistics(workspace, counted_sources, end):
     jobs = two_of_three_worked_off(workspace)
     end(jobs[2])
     assert Job.objects.get(pk=jobs[2].pk).state == "cancelled"
     assert (Source.objects.get().total_snippets, counted_sources) == (2, ["uploads"] * 2)
 
 
-def test_uploads_that_end_together_are_both_counted(workspace, monkeypatch):
+def test_source_statistics_include_uploads_that_end_concurrently(workspace, monkeypatch):
     # Without embedding: its job, which both would ask for, is another thing that one waits for.
     first, second = (upload(workspace, f"{name}.md", CONTENT, embed=False) for name in "ab")
     Source.objects.update(state="indexed", last_indexed_at=Now())

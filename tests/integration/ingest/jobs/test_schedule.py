@@ -79,7 +79,7 @@ def test_sync_that_somebody_requested_counts_as_a_run(scheduled_source, request_
     assert is_due_in_a_period(scheduled_source)
 
 
-def test_sync_of_a_part_does_not_delay_the_schedule(scheduled_source):
+def test_partial_sync_does_not_delay_the_scheduled_sync(scheduled_source):
     request_sync(scheduled_source, version="v1")
     request_sync(scheduled_source, only_paths=["a.md"])
     assert request_due_syncs() == 1
@@ -87,7 +87,7 @@ def test_sync_of_a_part_does_not_delay_the_schedule(scheduled_source):
 
 
 @pytest.mark.parametrize("part", [{"version": "v1"}, {"only_paths": ["a.md"]}])
-def test_end_of_a_sync_of_a_part_does_not_change_the_state_of_the_source(scheduled_source, folder, part):
+def test_partial_sync_does_not_change_the_error_state_of_the_source(scheduled_source, folder, part):
     fill(folder, {"a.md": "# A\n"})
     sync(scheduled_source)
     Source.objects.update(sync_failures=3, state="error")
@@ -104,7 +104,7 @@ def test_end_of_a_sync_of_a_part_does_not_change_the_state_of_the_source(schedul
         assert getattr(fresh(scheduled_source), name) == getattr(before, name), name
 
 
-def test_source_of_which_only_a_part_was_read_is_indexed(source, folder):
+def test_source_is_indexed_after_a_partial_sync(source, folder):
     fill(folder, {"a.md": "# A\n"})
     sync(source, version="v1")
     assert (fresh(source).state, fresh(source).last_sync_at) == ("indexed", None)
@@ -138,7 +138,7 @@ def test_stating_the_schedule_again_ends_its_pause(scheduled_source):
     request_next(scheduled_source)
 
 
-def test_cancelled_sync_is_no_failure(scheduled_source):
+def test_cancelled_sync_is_not_counted_as_a_failure(scheduled_source):
     request_due_syncs()
     job = Job.objects.get()
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)

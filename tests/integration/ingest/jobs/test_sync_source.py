@@ -67,7 +67,7 @@ def test_first_sync_indexes_everything_and_later_ones_write_nothing(workspace, f
     assert Change.objects.count() == 3
 
 
-def test_other_bytes_under_the_same_time_and_size_are_found_by_a_weekly_comparison(workspace, folder, source):
+def test_weekly_comparison_finds_changes_with_equal_time_and_size(workspace, folder, source):
     fill(folder, FILES)
     sync(source)
     times = (folder / "a.md").stat()
@@ -183,7 +183,7 @@ def test_sync_of_a_source_of_a_later_version_fails_with_the_reason(source):
     assert "kind later" in failure(source)
 
 
-def test_caps_of_sizes_are_the_operators(folder, source, settings):
+def test_configured_size_limits_apply_to_code_and_documents(folder, source, settings):
     settings.KEBAB_CODE_LIMIT_BYTES, settings.KEBAB_DOCUMENT_LIMIT_BYTES = 10, 20
     fill(
         folder, {"a.py": "x = 1\n", "b.py": "x = 10_000\n", "c.md": "fifteen letters\n", "d.md": "word " * 5}
@@ -262,7 +262,7 @@ def test_file_that_kills_its_parsers_is_quarantined(workspace, folder, source, m
     assert not Unreadable.objects.exists()
 
 
-def test_quarantined_file_that_becomes_what_it_was_is_released(workspace, folder, source):
+def test_quarantined_file_with_its_former_content_is_released(workspace, folder, source):
     fill(folder, {"a.md": "words\n"})
     sync(source)
     document = Document.objects.get()

@@ -79,7 +79,7 @@ def take_due_hints():
 
 
 @pytest.mark.slow
-def test_jobs_of_many_workspaces_that_have_no_end_get_as_many_turns_each(workspace, turns):
+def test_endless_jobs_of_several_workspaces_share_turns_evenly(workspace, turns):
     jobs = [endless(each) for each in (workspace, *(make_workspace() for _ in range(4)))]
     for _ in range(40):
         take_hints()
@@ -88,7 +88,7 @@ def test_jobs_of_many_workspaces_that_have_no_end_get_as_many_turns_each(workspa
     assert max(turns.values()) - min(turns.values()) <= 6
 
 
-def test_upload_of_another_workspace_is_not_kept_waiting_by_syncs_without_end(workspace, turns):
+def test_endless_syncs_do_not_delay_an_upload_of_another_workspace(workspace, turns):
     for each in (workspace, *(make_workspace() for _ in range(3))):
         endless(each)
     for _ in range(10):
@@ -110,7 +110,7 @@ def test_upload_is_not_kept_waiting_by_syncs_of_its_own_workspace(workspace, tur
 
 
 @pytest.mark.parametrize("n_others", [1, 9])
-def test_sync_is_not_kept_waiting_by_many_uploads_of_others(workspace, turns, n_others):
+def test_many_uploads_of_others_do_not_delay_a_sync(workspace, turns, n_others):
     for other in (make_workspace() for _ in range(n_others)):
         uploads(other, 90 // n_others)
     sync = endless(workspace)
@@ -120,7 +120,7 @@ def test_sync_is_not_kept_waiting_by_many_uploads_of_others(workspace, turns, n_
     assert turns.total() - turns[sync.pk] >= 15
 
 
-def test_workspace_that_asks_without_pause_leaves_places_to_those_whose_turn_it_is(workspace, turns):
+def test_busy_workspace_leaves_worker_slots_to_others(workspace, turns):
     sync, busy = endless(workspace), make_workspace()
 
     def upload_some():

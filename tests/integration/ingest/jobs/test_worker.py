@@ -80,7 +80,7 @@ def test_document_is_restated_without_its_bytes_being_read(workspace, hash_count
     assert Document.objects.get().title == "Stated"
 
 
-def test_no_member_is_looked_up_again_to_be_read(workspace, tmp_path):
+def test_archive_members_are_read_without_a_query_each(workspace, tmp_path):
     def count_item_queries(n_members):
         job = upload_zip(
             workspace, tmp_path, {f"{n_members}-{n}.md": b"# %d\n" % n for n in range(n_members)}
@@ -118,7 +118,7 @@ def count_calls(monkeypatch):
     return count
 
 
-def test_retry_of_one_file_looks_up_that_one(folder, source, count_calls):
+def test_sync_of_named_paths_looks_up_only_those_files(folder, source, count_calls):
     fill(folder, {f"{name}.md": f"# {name}\n" for name in "abcd"})
     sync(source)
     (folder / "b.md").unlink()

@@ -116,7 +116,7 @@ def check_takeover(job, start_worker, queue, total):
 
 
 @pytest.mark.slow
-def test_lone_long_sync_is_another_workers_when_its_own_stops(source, folder, start_worker):
+def test_running_sync_moves_to_another_worker_on_shutdown(source, folder, start_worker):
     fill(folder, {f"{n}.md": f"# File {n}\n\ntext {n}\n" for n in range(N_FILES)})
     check_takeover(request_sync(source), start_worker, "ingest", N_FILES)
     assert set(JobItem.objects.values_list("attempts", flat=True)) == {1}
@@ -124,13 +124,13 @@ def test_lone_long_sync_is_another_workers_when_its_own_stops(source, folder, st
 
 
 @pytest.mark.slow
-def test_lone_long_embedding_is_another_workers_when_its_own_stops(workspace, start_worker):
+def test_running_embedding_moves_to_another_worker_on_shutdown(workspace, start_worker):
     write(workspace, "a.md", *(f"text {n}" for n in range(N_CHUNKS)))
     check_takeover(request_embedding(workspace.pk), start_worker, "embed", N_CHUNKS)
     assert ChunkVector.objects.count() == N_CHUNKS
 
 
-def test_batch_that_is_begun_is_ended_first(workspace, source, folder, ask, monkeypatch):
+def test_stopping_worker_finishes_its_batch(workspace, source, folder, ask, monkeypatch):
     fill(folder, {f"{n}.md": f"text {n}\n" for n in range(200)})
     job, write_ = request_sync(source), ItemWriter.write
 
@@ -214,7 +214,7 @@ def test_embedding_stores_what_it_has_computed_and_stops(workspace, ask, monkeyp
     assert (work(job).items_done, ChunkVector.objects.count()) == (200, 200)
 
 
-def test_listing_that_can_be_resumed_stops_at_once_and_another_when_patience_ends(workspace, source, ask):
+def test_resumable_listing_stops_at_once_and_another_after_a_grace_period(workspace, source, ask):
     job = request_sync(source)
     lease = claim(workspace.pk, job.pk)
     entries = [SkippedFile(path=path, reason=SkipReason.NOINDEX) for path in ("a", "b")]

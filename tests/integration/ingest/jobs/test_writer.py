@@ -73,7 +73,7 @@ def once_before(monkeypatch):
     return before
 
 
-def test_upload_after_a_deletion_outlives_an_older_archive(workspace, archive_job, monkeypatch):
+def test_upload_after_a_deletion_is_not_overwritten_by_an_older_archive(workspace, archive_job, monkeypatch):
     upload_file(workspace, "docs/b.md")
     with monkeypatch.context() as patched:  # its members are listed, and none begun
         patched.setattr(ItemWorker, "run", lambda self: Ending.YIELDED)
@@ -92,9 +92,7 @@ def test_document_deleted_while_its_member_is_parsed_stays_deleted(workspace, ar
     check_that_it_is_dropped(workspace, work(archive_job))
 
 
-def test_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(
-    workspace, archive_job, once_before
-):
+def test_archive_skips_a_member_deleted_and_uploaded_again(workspace, archive_job, once_before):
     def delete_and_upload():
         delete(workspace, "docs/b.md")
         upload_file(workspace, "docs/b.md", FILES["b.md"].encode())
@@ -109,7 +107,7 @@ def test_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(
     assert outcomes == {"docs/a.md": "unchanged", "docs/b.md": "", "docs/c.md": "unchanged"}
 
 
-def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspace, archive_job, monkeypatch):
+def test_member_deleted_while_it_is_read_stays_deleted(workspace, archive_job, monkeypatch):
     upload_file(workspace, "docs/b.md")
     read = archive.read_upload
 
@@ -124,7 +122,9 @@ def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspa
 
 
 @pytest.mark.parametrize("is_begun", [False, True])
-def test_deletion_outlives_an_archive_not_begun_or_killed(workspace, archive_job, monkeypatch, is_begun):
+def test_document_deleted_before_its_archive_runs_stays_deleted(
+    workspace, archive_job, monkeypatch, is_begun
+):
     upload_file(workspace, "docs/b.md")
     if is_begun:
         with monkeypatch.context() as patched:
@@ -137,7 +137,7 @@ def test_deletion_outlives_an_archive_not_begun_or_killed(workspace, archive_job
     check_that_it_is_dropped(workspace, work(archive_job))
 
 
-def test_deletion_of_what_an_archive_does_not_have_is_no_item_of_it(workspace, archive_job):
+def test_deletion_of_other_documents_adds_no_item_to_an_archive_job(workspace, archive_job):
     for path in ("docs/other.md", "elsewhere/a.md"):
         upload_file(workspace, path)
         delete(workspace, path)
@@ -147,7 +147,7 @@ def test_deletion_of_what_an_archive_does_not_have_is_no_item_of_it(workspace, a
     assert set(JobItem.objects.filter(job=archive_job).values_list("path", flat=True)) == PATHS
 
 
-def test_last_upload_to_a_path_counts_in_whatever_order_they_are_worked_off(workspace):
+def test_last_upload_to_a_path_wins_in_any_order_of_work(workspace):
     first, second, third = (
         upload(workspace, "a.md", text, version="") for text in (b"# A\n", b"# B\n", b"# A\n")
     )
@@ -166,7 +166,7 @@ def test_upload_that_cannot_be_read_deletes_no_later_one(workspace):
 
 
 @pytest.mark.parametrize(("step", "content"), [("_end_alike", b"# New\n"), ("_delete_skipped", PICTURE)])
-def test_deletion_and_worker_never_wait_for_each_other(workspace, once_before, step, content):
+def test_deletion_and_worker_do_not_deadlock(workspace, once_before, step, content):
     upload_file(workspace, "a.md")
     job = upload(workspace, "a.md", content, version="")
     deletions = []

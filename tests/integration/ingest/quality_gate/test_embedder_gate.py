@@ -121,14 +121,14 @@ def test_model_goes_live_without_golden_queries(zoo, monkeypatch):
     assert dims(zoo) == {"live": 2, "retired": 512}
 
 
-def test_held_model_is_asked_again_when_it_is_begun_again(embedded_zoo):
+def test_held_model_is_tested_again_when_its_build_is_restarted(embedded_zoo):
     change(embedded_zoo, SECOND)
     judge_golden(embedded_zoo, dict.fromkeys(QUERIES, "nowhere.md"))
     change(embedded_zoo, SECOND)
     assert dims(embedded_zoo) == {"live": 2, "retired": 512}
 
 
-def test_incomplete_space_is_not_asked(embedded_zoo, monkeypatch):
+def test_incomplete_space_is_refused_without_a_test_run(embedded_zoo, monkeypatch):
     monkeypatch.setattr(gate, "open_run", pytest.fail)
     begin_reembedding(embedded_zoo, embedder=SECOND)
     response = switch(embedded_zoo, member_client(embedded_zoo, Role.OWNER))

@@ -75,7 +75,7 @@ def test_better_setting_passes_and_the_audit_has_the_figures(golden):
     assert client.get(address).json()["index_version"].endswith("-b5-t1")
 
 
-def test_gate_is_not_asked_without_need(golden, monkeypatch):
+def test_settings_without_effect_on_ranking_skip_the_gate(golden, monkeypatch):
     monkeypatch.setattr(gate, "open_run", pytest.fail)
     client = member_client(golden, Role.OWNER)
     # Settings that rank nothing, the default, another name:

@@ -41,7 +41,7 @@ def found_paths(workspace, query):
     return paths(ask(workspace, query, typos=False))
 
 
-def test_words_match_as_written_without_stems_and_stems_come_back(shelf):
+def test_stemming_setting_is_applied_and_reset(shelf):
     for query, path, other in (("hopes", "2.md", "3.md"), ("winds", "4.md", "5.md")):
         assert found_paths(shelf, query) == [other, path]  # by the stem, which is the same
     change_workspace(command_line_access(shelf), settings=WHOLE)
@@ -55,7 +55,7 @@ def test_words_match_as_written_without_stems_and_stems_come_back(shelf):
     assert found_paths(shelf, "runs") == ["1.md"]
 
 
-def test_mirror_is_rebuilt_once_and_sound(shelf, mirrors):
+def test_changed_tokenizer_rebuilds_the_mirror_once(shelf, mirrors):
     before = local_mirrors.mirror_files(shelf.pk).current()
     follower = MirrorFollower(mirrors, threading.Event())
     assert follower.catch_up()

@@ -10,7 +10,7 @@ from tests.support.corpus import make_workspace, write
 pytestmark = pytest.mark.django_db
 
 
-def test_start_deletes_the_copies_of_trials_alone():
+def test_startup_deletes_only_left_over_trial_copies():
     left = make_workspace(slug="gate-copy-0123456789abcdef")
     write(left, "a.md", "copied")
     for slug in ("gate-copy-of-mine", "gate-copy-0123456789abcde0"):

@@ -104,14 +104,14 @@ def test_changes_while_a_sync_waits_join_it(watched_source, folder, run_watcher)
     assert Job.objects.filter(source=watched_source.pk, kind="sync_source").count() <= 2
 
 
-def test_folder_of_git_changes_nothing(watched_source, folder):
+def test_changes_below_dot_git_are_ignored(watched_source, folder):
     watched_folders = {watched_source.pk: watching.FolderIdentity.at(folder)}
     for path, seen in ((".git/index", []), ("a.md", [watched_source.pk])):
         changes = {(watching.Change.modified, str(folder / path))}
         assert list(watching._changed_sources(changes, watched_folders)) == seen
 
 
-def test_folder_that_goes_and_comes_back_is_watched_again(watched_source, folder, run_watcher, workspace):
+def test_recreated_folder_is_watched_again(watched_source, folder, run_watcher, workspace):
     fill(folder, {"a.md": "# A\n"})
     run_watcher()
     work_off(watched_source)
@@ -128,7 +128,7 @@ def test_folder_that_goes_and_comes_back_is_watched_again(watched_source, folder
     assert Job.objects.filter(source=watched_source.pk).count() > n_jobs
 
 
-def test_source_is_watched_from_when_it_asks_for_it(source, folder, run_watcher):
+def test_source_is_watched_as_soon_as_watching_is_enabled(source, folder, run_watcher):
     run_watcher()
     other = ensure_source(source.workspace, "other", kind="folder", config={"path": str(folder)})
     Source.objects.filter(pk=other.pk).update(watch=True, last_sync_at=Now())
@@ -137,7 +137,7 @@ def test_source_is_watched_from_when_it_asks_for_it(source, folder, run_watcher)
 
 
 @pytest.mark.parametrize("is_watchable", [True, False])
-def test_folder_without_changes_is_listed_by_the_clock(
+def test_watched_folder_is_listed_periodically_without_changes(
     watched_source, run_watcher, monkeypatch, is_watchable
 ):
     def no_watch(*paths, **options):
@@ -152,7 +152,7 @@ def test_folder_without_changes_is_listed_by_the_clock(
     work_off(watched_source)
 
 
-def test_one_of_two_watchers_watches(watched_source, folder, run_watcher):
+def test_only_one_watcher_holds_the_lock_of_a_source(watched_source, folder, run_watcher):
     stop, thread = run_watcher()
     work_off(watched_source)
     with SourceLocks() as locks:
@@ -169,7 +169,7 @@ def test_one_of_two_watchers_watches(watched_source, folder, run_watcher):
         work_off(watched_source)
 
 
-def test_watcher_outlives_its_connection(watched_source, folder, run_watcher):
+def test_watcher_recovers_from_a_lost_connection(watched_source, folder, run_watcher):
     run_watcher()
     work_off(watched_source)
     with connection.cursor() as cursor:

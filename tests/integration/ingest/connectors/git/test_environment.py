@@ -54,7 +54,7 @@ def test_configuration_of_the_user_is_ignored(source, tmp_path, mark, monkeypatc
     assert not mark.exists()
 
 
-def test_folder_by_which_another_one_would_be_read_is_refused(workspace, repository, tmp_path, subtests):
+def test_repository_pointing_to_another_folder_is_refused(workspace, repository, tmp_path, subtests):
     others = [tmp_path / name for name in ("alternates", "worktree", "link")]
     WrittenRepository(others[0])
     (others[0] / ".git/objects/info/alternates").write_text(f"{repository.root}/.git/objects\n")
@@ -79,7 +79,7 @@ def test_folder_with_links_among_its_objects_is_refused(workspace, repository, t
             assert "stands alone" in failure(source_of(workspace, other.url, key=f"r{key}"))
 
 
-def test_repository_whose_name_begins_with_the_folders_is_not_read_instead(workspace, repository, tmp_path):
+def test_missing_folder_does_not_fall_back_to_its_dot_git_sibling(workspace, repository, tmp_path):
     beside = tmp_path / "plain"
     beside.mkdir()
     repository.root.rename(tmp_path / "plain.git")
@@ -107,7 +107,7 @@ def test_repository_with_sha256_names_is_read(workspace, tmp_path):
     assert len(Document.objects.get().source_revision) == 64
 
 
-def test_numeric_address_needs_no_name_resolved_to_it(tmp_path):
+def test_numeric_host_gets_no_pinned_name_resolution(tmp_path):
     for url, is_held in (("https://[2001:db8::1]/a", False), ("https://x.org/a", True)):
         with git_environment(CopyPaths(tmp_path), parse_address(url), ["2001:db8::1"], None) as environment:
             assert ("x.org:443:[2001:db8::1]" in environment.values()) is is_held

@@ -74,7 +74,7 @@ def test_redirect_is_not_followed(workspace, repository, allow_localhost):
         assert inner.asked == []
 
 
-def test_private_address_is_asked_nothing(workspace, repository, settings, monkeypatch):
+def test_private_address_receives_no_request(workspace, repository, settings, monkeypatch):
     settings.KEBAB_PRIVATE_HOSTS = frozenset()
     with git_host(repository.root.parent) as host:
         port = host.server_port

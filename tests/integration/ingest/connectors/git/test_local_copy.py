@@ -19,7 +19,7 @@ from tests.integration.ingest.connectors.git.documents import place_of, texts
 from tests.support.jobs import counts, failure, sync, work
 
 
-def test_copy_goes_with_its_source_and_its_workspace(workspace, source):
+def test_local_copy_is_deleted_with_its_source_and_workspace(workspace, source):
     sync(source)
     assert place_of(source).git_dir.exists()
     assert work(request_source_deletion(source)).state == "succeeded"
@@ -29,7 +29,7 @@ def test_copy_goes_with_its_source_and_its_workspace(workspace, source):
     assert not place_of(source).folder.parent.exists()
 
 
-def test_copy_of_a_source_that_another_node_deleted_goes_at_the_next_sync(workspace, repository, source):
+def test_sync_removes_copies_of_sources_deleted_on_another_node(workspace, repository, source):
     gone = ensure_source(workspace, "gone", kind="git", config={"url": repository.url})
     sync(gone)
     Document.objects.filter(source=gone).delete()

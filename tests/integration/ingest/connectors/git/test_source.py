@@ -65,7 +65,7 @@ def test_rename_is_one_new_and_one_deleted_without_a_second_embedding(workspace,
     assert embed(workspace).calls == 0
 
 
-def test_three_tags_are_three_versions_that_share_what_is_the_same(workspace, repository, source):
+def test_versions_of_tags_share_unchanged_documents(workspace, repository, source):
     repository.git("tag", "v1")
     repository.commit({"docs/a.md": "alpha two\n"})
     repository.git("tag", "--annotate", "--message=second", "v2")
@@ -91,7 +91,7 @@ def test_three_tags_are_three_versions_that_share_what_is_the_same(workspace, re
     assert sync(source)["parser_calls"] == 1
 
 
-def test_copied_document_is_what_parsing_would_have_made(workspace, repository, source):
+def test_copied_document_equals_a_parsed_one(workspace, repository, source):
     front = "---\ntitle: Titled\ntags: [one]\nauthor: Ada\n---\n# First\n\nText.\n\n## Second\n\n"
     front += "```python\n" + "x = 1\n" * 80 + "```\n"
     repository.commit({"docs/front.md": front})

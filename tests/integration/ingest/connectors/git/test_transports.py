@@ -60,7 +60,7 @@ def _over_ssh(origin, workspace, settings, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", [_over_file, _over_https, _over_ssh])
-def test_versions_are_read_apart_and_cost_what_changed(workspace, origin, settings, tmp_path, transport):
+def test_versions_parse_only_changed_files(workspace, origin, settings, tmp_path, transport):
     with transport(origin=origin, workspace=workspace, settings=settings, tmp_path=tmp_path) as source:
         assert [sync(source, version=tag)["parser_calls"] for tag in TAGS] == [21, 1, 1]
         for tag in TAGS:

@@ -21,7 +21,7 @@ def test_links_and_submodules_are_skipped_with_a_reason(workspace, repository, s
     assert report["examples"]["submodule"] == ["module"]
 
 
-def test_names_that_lead_elsewhere_are_skipped(workspace, repository, source):
+def test_tree_entries_that_escape_the_root_are_skipped(workspace, repository, source):
     blob = repository.blob(b"evil\n")
     inner = repository.tree(("100644", b"x.md", blob))
     repository.commit_tree(
@@ -96,7 +96,7 @@ def test_large_file_is_left_out_unread(repository, source, monkeypatch):
     assert sorted(read) == sorted(GIT_FILES)
 
 
-def test_branch_that_is_no_name_reaches_no_command(workspace, repository, subtests):
+def test_malformed_branch_name_is_never_passed_to_git(workspace, repository, subtests):
     for nth, branch in enumerate(["--upload-pack=touch mark", "-x", "a..b", "refs/../x", "a:b"]):
         with subtests.test(branch=branch):
             config = {"url": repository.url, "branch": branch}

@@ -91,7 +91,7 @@ def test_server_that_goes_away_loses_nothing_and_the_next_sync_goes_on(workspace
 
 
 @listing_hosts
-def test_paths_are_those_of_the_source(workspace, host, connected):
+def test_document_paths_equal_the_paths_of_the_source(workspace, host, connected):
     sync(connected)
     assert texts(workspace).keys() == {host.path(name) for name in NOTES}
 
@@ -108,7 +108,7 @@ def test_wrong_credentials_are_reported_and_change_nothing(workspace, host, conn
 
 
 @pytest.mark.parametrize("status", ["500 Internal Server Error", "503 Service Unavailable"])
-def test_documents_that_the_server_fails_at_do_not_stop_the_others(workspace, make_record_source, status):
+def test_server_errors_for_single_documents_do_not_stop_the_sync(workspace, make_record_source, status):
     with webdav_host() as host:
         for number in range(6):
             host.put(f"note {number}", f"About {number}")
@@ -121,7 +121,7 @@ def test_documents_that_the_server_fails_at_do_not_stop_the_others(workspace, ma
         assert counts(sync(source)) == {"seen": 6, "new": 4, "unchanged": 2, "parser_calls": 4}
 
 
-def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_record_source, set_limits):
+def test_consecutive_server_errors_fail_the_sync(workspace, make_record_source, set_limits):
     set_limits(broken_in_a_row=2)
     with webdav_host() as host:
         for number in range(6):
@@ -139,7 +139,7 @@ def test_server_that_fails_at_many_documents_in_a_row_is_away(workspace, make_re
     ids=["refused", "hung-up"],
 )
 @pytest.mark.parametrize("host", ["imap"], indirect=True)
-def test_mail_that_the_server_fails_at_does_not_stop_the_others(host, monkeypatch, error, reason):
+def test_server_error_for_one_mail_does_not_stop_the_sync(host, monkeypatch, error, reason):
     fetch = mailbox._Client.fetch
 
     def fail_at_one(client, messages, data):
@@ -195,7 +195,9 @@ def test_credentials_that_are_not_ascii_are_sent_or_refused(workspace, host, cha
 
 
 @pytest.mark.parametrize("template", [RSS, ATOM], ids=["rss", "atom"])
-def test_entries_of_a_feed_have_author_date_and_address_and_stay(workspace, make_record_source, template):
+def test_feed_entries_are_read_with_metadata_and_kept_when_they_leave_the_feed(
+    workspace, make_record_source, template
+):
     with feed_host() as host:
         host.template = template
         host.put("tides", "<p>About <b>tides</b></p>")
@@ -215,7 +217,7 @@ def test_entries_of_a_feed_have_author_date_and_address_and_stay(workspace, make
         assert len(texts(workspace)) == 2
 
 
-def test_feed_that_is_none_is_refused(make_record_source):
+def test_document_without_a_valid_feed_is_refused(make_record_source):
     with feed_host() as host:
         host.template = ("/etc/passwd", "", "")
         source = make_record_source("feed", host.config)

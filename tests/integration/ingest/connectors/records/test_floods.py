@@ -41,7 +41,7 @@ def list_hostile(tmp_path):
         ("garbage", ListingFailed, "bytes"),
     ],
 )
-def test_mailbox_that_floods_is_left(list_hostile, monkeypatch, harm, place, error, reason):
+def test_flooding_mailbox_fails_the_listing(list_hostile, monkeypatch, harm, place, error, reason):
     monkeypatch.setattr(mailbox, "_MAX_LINES", 50)
     with pytest.raises(error, match=r"127\.0\.0\.1") as refused:
         list_hostile(MailboxReader, "imap", f"{harm}-at-{place}", budget_bytes=5_000_000)
@@ -57,12 +57,12 @@ def test_mail_that_is_longer_than_it_may_be_is_not_read(tmp_path):
         reader.fetch("a.eml", '["INBOX", 1]', 1_000)
 
 
-def test_mailbox_of_endless_numbers_is_left(list_hostile):
+def test_mailbox_with_endless_message_numbers_fails_the_listing(list_hostile):
     with pytest.raises(ListingFailed, match=r"127\.0\.0\.1 sends more"):
         list_hostile(MailboxReader, "imap", "endless-numbers", budget_bytes=100_000)
 
 
-def test_step_of_a_mailbox_has_a_time(list_hostile):
+def test_slow_imap_command_times_out(list_hostile):
     with pytest.raises(SourceAway, match=r"127\.0\.0\.1"):
         list_hostile(MailboxReader, "imap", "slow-lines-at-list", request_s=0.02)
 
@@ -88,17 +88,17 @@ def test_answer_that_is_too_deep_or_long_is_refused(list_hostile, reader, kind, 
 
 
 @pytest.mark.parametrize(("reader", "kind"), [(MediawikiReader, "mediawiki"), (WebdavReader, "webdav")])
-def test_listing_that_leads_on_for_ever_is_left(list_hostile, reader, kind):
+def test_endless_listing_fails_at_its_byte_limit(list_hostile, reader, kind):
     with pytest.raises(ListingFailed, match=r"127\.0\.0\.1 sends more than the 100,000 bytes"):
         list_hostile(reader, kind, "endless-pages", budget_bytes=100_000)
 
 
-def test_packed_answer_counts_as_it_is_unpacked(list_hostile):
+def test_byte_limit_counts_the_decompressed_answer(list_hostile):
     with pytest.raises(ListingFailed, match="sends more than the 1,000,000 bytes"):
         list_hostile(GithubReader, "github", "packed-crumbs", budget_bytes=1_000_000)
 
 
-def test_other_name_of_a_server_is_not_permitted(tmp_path):
+def test_permission_for_an_address_does_not_cover_another_host_name(tmp_path):
     with hostile_target("webdav", "hang-up", tmp_path) as target:
         config = {"url": target.config["url"].replace("127.0.0.1", "localhost")}
         with (

@@ -76,7 +76,7 @@ def test_renamed_label_is_read_by_the_next_whole_listing(forge, make_source, rel
     assert Document.objects.get().metadata["labels"] == ["sea"]
 
 
-def test_sync_lists_changes_and_once_a_day_everything(workspace, forge, make_source, set_limits):
+def test_sync_lists_recent_changes_and_everything_once_a_day(workspace, forge, make_source, set_limits):
     for name in ("tides", "boats", "fish"):
         forge.put(name, f"About {name}")
     source = make_source(forge)
@@ -121,7 +121,7 @@ def test_every_issue_is_listed_once(workspace, forge, make_source, set_limits, i
     assert counts(sync(source))["updated"] == 1
 
 
-def test_server_that_limits_requests_is_waited_for_or_left_alone(workspace, forge, make_source):
+def test_short_retry_after_is_waited_for_and_a_long_one_fails_the_sync(workspace, forge, make_source):
     forge.put("tides", "About tides")
     source = make_source(forge)
     forge.refusals = [("429 Too Many Requests", {"Retry-After": "0"})]
@@ -231,7 +231,7 @@ def test_namespaces_are_chosen_and_redirects_left_out(workspace, wiki, make_reco
     assert counts(sync(source)) == {"deleted": 1}
 
 
-def test_wiki_lists_changes_as_long_as_it_remembers_them(workspace, wiki, make_source):
+def test_wiki_lists_all_pages_only_when_its_change_log_is_too_short(workspace, wiki, make_source):
     for name in ("Tides", "Boats", "Fish"):
         wiki.put(name, f"About {name}")
     source = make_source(wiki)

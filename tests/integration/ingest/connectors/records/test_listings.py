@@ -70,7 +70,7 @@ def test_keys_of_a_bucket_are_unescaped_as_the_server_escapes_them(read_listing,
     assert isinstance(end, CompleteRecord)
 
 
-def test_answer_that_is_no_listing_of_a_bucket_fails(read_listing):
+def test_malformed_bucket_listing_fails(read_listing):
     with pytest.raises(ListingFailed, match=r"127\.0\.0\.1"):
         read_bucket(read_listing, "<maintenance/>")
 

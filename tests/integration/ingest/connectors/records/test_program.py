@@ -75,7 +75,7 @@ def test_program_gets_its_config_and_the_last_cursor(workspace, source, program)
     assert indexed_texts(workspace).keys() == {"a.md", "c.md"}
 
 
-def test_document_that_stays_needs_no_text(workspace, source, program):
+def test_unchanged_record_needs_no_text(workspace, source, program):
     stays = {"type": "document", "path": "a.md", "version": "1"}
     program(START, document("a.md", version="1"), {"type": "complete"})
     sync(source)
@@ -132,7 +132,7 @@ def test_secrets_that_a_program_repeats_are_in_no_message(source, program, recor
     assert not any(secret in shown for secret in ("s3cret", "ada"))
 
 
-def test_silent_program_is_ended(source, program, set_limits):
+def test_program_without_output_is_stopped_after_the_timeout(source, program, set_limits):
     set_limits(silence_s=0.1)
     program(START, end="import time; time.sleep(60)")
     assert "printed nothing for" in failure(source)

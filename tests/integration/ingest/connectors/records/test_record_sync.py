@@ -72,7 +72,7 @@ def paths(workspace):
     return set(indexed_texts(workspace))
 
 
-def test_what_a_record_states_reaches_the_document(workspace, source, reader):
+def test_record_fields_are_stored_with_the_document(workspace, source, reader):
     reader.script = [
         note(
             "a",

@@ -49,14 +49,14 @@ def test_pages_over_the_maximum_are_counted_once_if_not_excluded(site, make_sour
     assert (counts(report)["new"], report["skipped_by_reason"]) == (2, {"max_pages": 1_099})
 
 
-def test_page_of_links_alone_takes_no_more_than_its_share(site, make_source):
+def test_links_counted_from_one_page_are_limited(site, make_source):
     site.pages["/"] = html("Home", *(f"/{number}.html" for number in range(8_000)))
     report = sync(make_source(max_pages=1))
     assert report["new"] == 1
     assert report["skipped_by_reason"]["max_pages"] <= 5_000
 
 
-def test_query_is_dropped_unless_it_tells_pages_apart(workspace, site, make_source):
+def test_query_parameters_are_dropped_unless_configured(workspace, site, make_source):
     site.pages["/"] = html("Home", "/a.html?lang=en&session=1", "/a.html?session=2&lang=fr#x")
     site.pages["/a.html"] = html("A")
     for lang in ("en", "fr"):
@@ -93,7 +93,7 @@ def test_redirects_lead_to_one_document(workspace, site, make_source):
     assert "/secret/a.html" not in site.targets()
 
 
-def test_start_page_that_redirects_above_itself_widens_nothing(workspace, site, make_source, subtests):
+def test_redirect_of_the_start_page_does_not_widen_the_crawl(workspace, site, make_source, subtests):
     site.pages["/elsewhere/"] = redirect("/")
     source = make_source(url=site.url("/docs/v2/"))
     for target in ("/", "/guide.html", "/docs/intro.html", "/elsewhere/"):
@@ -129,7 +129,7 @@ def test_addresses_get_the_extension_of_their_content(workspace, site, make_sour
     assert indexed_texts(workspace)["c.md"] == ["marked down"]
 
 
-def test_two_addresses_of_one_path_are_one_document(workspace, site, make_source):
+def test_two_urls_with_one_path_become_one_document(workspace, site, make_source):
     site.pages["/"] = html("Home", "/a", "/a.html")
     site.pages["/a"] = html("A")
     site.pages["/a.html"] = html("A, again")
@@ -149,7 +149,7 @@ def test_bases_that_a_page_names_are_respected_or_left_out(workspace, site, make
     assert report["skipped"] == 0
 
 
-def test_links_that_are_no_addresses_are_left_out(workspace, site, make_source):
+def test_malformed_links_are_ignored(workspace, site, make_source):
     links = [
         "http://[::1",
         "/\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),

@@ -68,7 +68,7 @@ def test_site_whose_robots_txt_forbids_or_fails_is_not_read(workspace, site, mak
     assert indexed_texts(workspace).keys() == LINKED_PAGES
 
 
-def test_site_is_asked_no_oftener_than_its_crawl_delay(site, make_source, monkeypatch):
+def test_requests_respect_the_crawl_delay(site, make_source, monkeypatch):
     paces = []
     site.pages["/robots.txt"] = Page(body=b"User-agent: *\nCrawl-delay: 7\n")
     monkeypatch.setattr(RateLimiter, "wait_turn", lambda self: paces.append(self.interval_s))
@@ -76,7 +76,7 @@ def test_site_is_asked_no_oftener_than_its_crawl_delay(site, make_source, monkey
     assert paces == [0.0001, 7.0, 7.0, 7.0, 7.0]
 
 
-def test_turns_of_a_site_are_shared_by_all_workers():
+def test_workers_share_the_rate_limit_of_a_site():
     waits = []
 
     def stop():
@@ -101,7 +101,7 @@ def test_sitemap_lists_the_pages_alone_or_beside_a_start_page(workspace, site, m
 
 
 @pytest.mark.parametrize("status", [404, 503])
-def test_query_of_a_sitemap_is_in_no_message(site, make_source, status):
+def test_error_of_a_sitemap_hides_its_query_string(site, make_source, status):
     site.pages["/map.xml?token=hush"] = Page(status=status)
     shown = failure(make_source(sitemap=site.url("/map.xml?token=hush")))
     assert site.url("/map.xml") in shown

@@ -117,7 +117,7 @@ def test_site_that_leads_out_of_the_source_to_its_login_deletes_nothing(workspac
     assert indexed_texts(workspace) == before
 
 
-def test_few_pages_may_become_one(workspace, site, make_source):
+def test_pages_redirected_to_one_page_are_deleted(workspace, site, make_source):
     source = make_source()
     sync(source)
     for target in ("/docs/", "/docs/intro.html", "/guide.html"):
@@ -143,7 +143,7 @@ def test_single_page_that_fails_keeps_its_content_and_links(workspace, site, mak
     assert counts(ingest_report(work(retry(failed)))) == {"seen": 1, "updated": 1, "parser_calls": 1}
 
 
-def test_site_that_asks_for_patience_is_asked_again(site, make_source):
+def test_page_answered_503_or_429_is_requested_again(site, make_source):
     answers = iter([503, 429, 200])
 
     def behave(exchange):
@@ -183,7 +183,7 @@ def test_site_of_which_a_share_fails_deletes_nothing(workspace, site, make_sourc
     assert len(indexed_texts(workspace)) == 13
 
 
-def test_site_that_has_broken_down_is_left_alone(workspace, site, make_source):
+def test_crawl_stops_when_most_pages_fail(workspace, site, make_source):
     link_many(site, 16)
     source = make_source()
     sync(source)

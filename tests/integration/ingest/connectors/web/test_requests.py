@@ -131,7 +131,7 @@ def test_pages_that_are_too_large_are_skipped(workspace, site, source, monkeypat
     assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
 
 
-def test_site_that_sends_more_than_so_many_pages_have_deletes_nothing(workspace, site, source, monkeypatch):
+def test_crawl_over_its_byte_limit_fails_and_deletes_nothing(workspace, site, source, monkeypatch):
     link_bad(site)
     sync(source)
     monkeypatch.setattr(config, "_LEAST_MAX_BYTES", 0)
@@ -143,13 +143,13 @@ def test_site_that_sends_more_than_so_many_pages_have_deletes_nothing(workspace,
     assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
 
 
-def test_process_that_was_taken_over_leads_to_no_other_host(subtests):
+def test_malformed_links_from_the_sandbox_are_refused(subtests):
     for key in ("@169.254.169.254/", "//host/" + "x" * 1_000, "/a b", "", None):
         with subtests.test(key=key), pytest.raises((TypeError, ValueError)):
             requests._read_page(iter([{"links": [key], "canonical": "", "is_noindex": True}]))
 
 
-def test_pages_that_are_not_what_they_say_harm_nobody(workspace, site, source):
+def test_pages_with_a_false_content_type_do_not_stop_the_sync(workspace, site, source):
     link_bad(
         site,
         png=Page(body=b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(200)), mime="text/html"),
@@ -245,7 +245,7 @@ def test_start_page_that_never_answers_deletes_nothing(workspace, site, source, 
     assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
 
 
-def test_page_is_no_longer_than_its_server_says(workspace, site, source):
+def test_bytes_beyond_content_length_are_ignored(workspace, site, source):
     def longer(exchange):
         body = b"<p>said</p>"
         exchange.begin(("Content-Length", str(len(body))))
@@ -286,7 +286,7 @@ def test_site_with_a_wrong_certificate_is_asked_nothing(workspace, tmp_path, aut
         assert site.asked == []
 
 
-def test_site_without_end_is_read_as_far_as_is_allowed(site, make_source):
+def test_endless_site_is_read_up_to_max_pages(site, make_source):
     numbers = count()
 
     def grow(exchange):
