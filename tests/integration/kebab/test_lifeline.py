@@ -40,7 +40,7 @@ def test_child_whose_parent_is_already_gone_does_not_start():
     assert ended.returncode == 1
 
 
-def test_platform_without_ties_gives_the_reason(monkeypatch):
+def test_unsupported_platform_reports_why_children_may_outlive_the_parent(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     assert "darwin" in lifeline.die_with_parent(signal.SIGKILL, parent_pid=os.getppid())
 

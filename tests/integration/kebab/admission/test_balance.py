@@ -43,7 +43,7 @@ def count(process, clients):
     assert process.stdout.readline() == "counted\n"
 
 
-def test_process_is_crowded_beside_one_with_far_fewer_requests(path, other):
+def test_process_with_far_more_clients_than_another_is_crowded(path, other):
     load = WebLoad(path)
     verdicts = []
     for clients in range(1, 5):
@@ -62,7 +62,7 @@ def test_process_alone_is_never_crowded(path):
     assert not load.is_crowded
 
 
-def test_dead_process_leaves_its_place_to_the_next(path, other):
+def test_counts_of_a_dead_process_are_ignored(path, other):
     load = WebLoad(path)
     load.report(5)
     other.kill()

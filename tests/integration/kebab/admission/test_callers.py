@@ -83,7 +83,7 @@ NAMES = [
 ]
 
 
-def test_request_counts_under_its_workspace_its_caller_or_its_address(callers, settings, subtests):
+def test_request_is_charged_to_its_workspace_caller_or_address(callers, settings, subtests):
     settings.KEBAB_TRUSTED_PROXIES = [ip_network("127.0.0.1/32")]
     for request, name in NAMES:
         with subtests.test(path=request["path"], headers=request["headers"]):
@@ -109,7 +109,7 @@ def test_credentials_that_were_not_used_for_longest_are_forgotten_first(callers,
     assert callers.name_of(scope("/mcp", (b"authorization", b"Bearer 0"))) == "0"
 
 
-def test_caller_and_granted_workspace_of_a_request_are_recorded_for_the_door(rf, workspace):
+def test_caller_and_workspace_are_recorded_for_admission(rf, workspace):
     token, _ = mint_token(workspace, scopes=("search",))
     person = make_member(workspace)
     scope_of_asgi = {"type": "http", "method": "GET", "path": "/", "headers": []}
@@ -126,7 +126,7 @@ def test_caller_and_granted_workspace_of_a_request_are_recorded_for_the_door(rf,
         assert (record.pop("kebab.caller"), record.pop("kebab.workspace", None)) == expected
 
 
-def test_anonymous_request_records_nobody(rf):
+def test_anonymous_request_records_no_caller(rf):
     request = rf.get("/")
     request.user = AnonymousUser()
     assert caller_of(request) is None

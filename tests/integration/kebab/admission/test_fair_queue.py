@@ -83,7 +83,7 @@ SCENES = [
 ]
 
 
-def test_slots_are_lent_and_refused_by_caller(subtests):
+def test_slots_are_granted_and_refused_per_caller(subtests):
     for name, asking, served, refused in SCENES:
         with subtests.test(scene=name):
             assert outcome_of(asking) == (list(served), refused)
@@ -109,7 +109,7 @@ async def test_next_slot_is_for_the_caller_who_held_slots_for_the_shortest_time(
     await crowd.leave()
 
 
-async def test_time_of_slots_that_are_still_held_counts():
+async def test_usage_includes_time_of_slots_still_held():
     now = [0.0]
     crowd = Crowd(Capacity(slots=4, waiting=9, wait_s=5.0), Usage(lambda: now[0]))
     await crowd.ask("a")
@@ -121,7 +121,7 @@ async def test_time_of_slots_that_are_still_held_counts():
     await crowd.leave()
 
 
-async def test_queues_with_one_usage_count_together():
+async def test_queues_sharing_a_usage_charge_callers_together():
     now = [0.0]
     usage = Usage(lambda: now[0])
     tools = FairQueue(ROOM, usage)
@@ -135,7 +135,7 @@ async def test_queues_with_one_usage_count_together():
     await crowd.leave()
 
 
-async def test_beside_others_each_second_of_recent_use_takes_a_slot_away():
+async def test_recent_use_reduces_the_slots_of_a_caller_when_others_wait():
     now = [0.0]
     crowd = Crowd(Capacity(slots=8, waiting=30, wait_s=5.0, computes=True), Usage(lambda: now[0]))
     await crowd.ask(*"aaaaaaa")
@@ -151,7 +151,7 @@ async def test_beside_others_each_second_of_recent_use_takes_a_slot_away():
     await crowd.leave()
 
 
-async def test_refusals_are_held_back_but_not_more_than_a_limit(monkeypatch):
+async def test_refusals_are_delayed_up_to_a_limit_at_once(monkeypatch):
     monkeypatch.setattr(fair_queue, "_HELD_BACK", 2)
     turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=5.0, refusal_s=0.05))
     refusals = [asyncio.create_task(turns.hold_back()) for _ in range(4)]
@@ -162,7 +162,7 @@ async def test_refusals_are_held_back_but_not_more_than_a_limit(monkeypatch):
         await asyncio.gather(*refusals)
 
 
-def test_half_of_the_use_is_forgotten_in_ten_seconds():
+def test_usage_halves_every_ten_seconds():
     now = [0.0]
     usage = Usage(lambda: now[0])
     usage.charge("a", 8.0)
@@ -195,7 +195,7 @@ async def test_client_that_has_left_takes_no_slot():
     assert (turns.n_lent, turns.n_waiting) == (0, 0)
 
 
-async def test_slot_lent_in_the_moment_of_leaving_is_given_back():
+async def test_slot_granted_to_a_cancelled_waiter_is_released():
     turns = FairQueue(Capacity(slots=1, waiting=1, wait_s=5.0))
     await turns.acquire("a")
     waiting = asyncio.create_task(turns.acquire("b"))

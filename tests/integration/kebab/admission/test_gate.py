@@ -22,7 +22,7 @@ from tests.integration.kebab.admission.callers import (
 pytestmark = pytest.mark.anyio
 
 
-async def test_callers_take_turns_apart():
+async def test_one_callers_requests_leave_slots_for_another():
     app = App()
     async with callers_of(Gate(app, FairQueue(ROOM), Shares())) as callers:
         callers.ask(*["/w/a/search"] * 20)
@@ -37,7 +37,7 @@ async def test_callers_take_turns_apart():
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/version"), ("POST", "/healthz"), ("GET", "/login")])
-async def test_requests_outside_workspaces_take_turns_too(method, path):
+async def test_requests_outside_workspaces_are_limited_per_caller(method, path):
     app = App()
     async with callers_of(Gate(app, FairQueue(ROOM), Shares())) as callers:
         callers.ask(*[path] * 50, method=method)
@@ -50,7 +50,7 @@ async def test_requests_outside_workspaces_take_turns_too(method, path):
 
 
 @pytest.mark.parametrize(("app", "make"), [(App(), Gate), (StubViews(), gate_of)], ids=["app", "views"])
-async def test_request_has_no_turn_before_its_short_body_is_there(app, make):
+async def test_short_body_is_received_before_a_slot_is_taken(app, make):
     app.may_begin, turns = asyncio.Event(), FairQueue(ROOM)
     async with callers_of(make(app, turns, Shares())) as callers:
         for parts in [(None,), (b"some of it", None)]:
@@ -62,7 +62,7 @@ async def test_request_has_no_turn_before_its_short_body_is_there(app, make):
         assert (turns.n_lent, app.inside.total()) == (1, 1)
 
 
-async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_sent():
+async def test_slot_is_held_only_while_the_view_runs():
     views, turns, sent = StubViews(), FairQueue(ROOM), asyncio.Event()
     gate = gate_of(views, turns)
     async with callers_of(gate) as callers:
@@ -85,7 +85,7 @@ async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_se
         assert (turns.n_lent, views.inside.total()) == (0, 0)
 
 
-async def test_client_that_leaves_within_a_long_body_takes_all_turns_and_room_back():
+async def test_client_disconnect_during_a_long_body_releases_slots_and_memory():
     views, turns, shares = StubViews(), FairQueue(ROOM), Shares()
     async with callers_of(gate_of(views, turns, shares)) as callers:
         callers.ask("/w/a/x", parts=(b"some", LEAVES), headers=LONG)
@@ -94,7 +94,7 @@ async def test_client_that_leaves_within_a_long_body_takes_all_turns_and_room_ba
     assert (views.bodies, callers.statuses) == ([], {})
 
 
-async def test_long_bodies_that_drip_leave_room_to_those_of_others():
+async def test_slow_long_bodies_of_one_caller_do_not_block_others():
     views = StubViews()
     views.may_begin.set()
     shares = Shares(spool=Spool(bytes=BodyBudget(1_000), bodies=BodyBudget(10)))
@@ -108,7 +108,7 @@ async def test_long_bodies_that_drip_leave_room_to_those_of_others():
     assert (shares.spool.bytes.n, shares.spool.bodies.n) == (0, 0)
 
 
-async def test_credential_counts_once_a_view_has_verified_it():
+async def test_credential_identifies_its_caller_once_verified():
     async def verify(scope, receive, send):
         record_caller(SimpleNamespace(scope=scope), "workspace")
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -137,7 +137,7 @@ WAITING_SEARCHES = [
 OTHER_SEARCHES = [b'{"q": "min_seq", "min_seq": null}', b'{"min_seq"  :  null, "q": "\\"min_seq\\": 7"}']
 
 
-def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtests):
+def test_waiting_searches_leave_threads_to_other_searches(subtests):
     async def run(tail, request):
         app, waiting = StubViews(), FairQueue(Capacity(slots=4, waiting=200, wait_s=60.0))
         gate = gate_of(app, FairQueue(ROOM), waiting=waiting)
@@ -181,7 +181,7 @@ def test_one_bulk_of_a_caller_runs_at_a_time():
     }
 
 
-def test_bulks_and_searches_that_wait_have_one_queue_for_all_views():
+def test_all_gates_share_the_bulk_and_waiting_search_queues():
     application = create_application()
     gates = (application.view_gate, application.waiting_gate, application.test_gate)
     assert len({(gate._bulks, gate._searches_that_wait) for gate in gates}) == 1
@@ -212,7 +212,7 @@ def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
     assert (selected is application.waiting_gate) is is_waiting
 
 
-def test_page_with_a_parameter_to_wait_has_no_other_threads():
+def test_page_with_wait_for_uses_the_view_threads():
     scope = {"type": "http", "method": "GET", "path": "/w/a/search", "headers": []}
     application = create_application()
     assert application.select({**scope, "query_string": b"wait_for=1"}) is application.view_gate
@@ -239,13 +239,13 @@ def test_views_that_wait_for_foreign_servers_have_threads_of_their_own(method, p
     assert selected is getattr(application, gate)
 
 
-def test_two_connections_of_a_caller_and_three_in_all_are_tested_at_once():
+def test_connection_tests_are_limited_to_two_per_caller_and_three_in_total():
     """Each test may start a process of half a gigabyte."""
     capacity = create_application().test_queue._capacity
     assert (capacity.slots_per_caller, capacity.slots) == (2, 3)
 
 
-async def test_lasting_answer_takes_a_turn_until_it_begins():
+async def test_streaming_response_releases_its_slot_when_it_starts():
     app, turns = App(lasts=True), FairQueue(ROOM)
     async with callers_of(Gate(app, turns, Shares(), release_on_start=True)) as callers:
         callers.ask(*["/w/a/ask"] * 100)
@@ -258,7 +258,7 @@ async def test_lasting_answer_takes_a_turn_until_it_begins():
         assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_per_caller + 1)
 
 
-async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
+async def test_streaming_response_holds_a_second_slot_and_receives_its_whole_body():
     messages = []
 
     async def app(scope, receive, send):
@@ -290,7 +290,7 @@ async def test_failure_before_the_answer_begins_gives_the_turn_back():
     assert turns.n_lent == 0
 
 
-def test_probe_passes_no_gate():
+def test_probes_bypass_admission():
     application = create_application()
     for path in sorted(probes.PATHS):
         scope = {"type": "http", "path": path, "headers": [], "query_string": b""}

@@ -46,7 +46,7 @@ def body_of(caller, budget, parts):
     return BufferedBody({"headers": []}, receive, budget, caller)
 
 
-async def test_body_takes_no_room_once_it_is_taken():
+async def test_consumed_body_frees_its_memory_budget():
     budget = BodyBudget(100)
     body = body_of("a", budget, [b"123", b"456"])
     await body.read()
@@ -85,7 +85,7 @@ async def test_body_that_waits_for_its_turn_is_dropped_for_others():
         assert turns.n_waiting == 0
 
 
-async def test_caller_alone_is_refused_for_the_load():
+async def test_body_over_the_budget_of_a_lone_caller_is_answered_503():
     app, shares = App(), Shares(short_bodies=BodyBudget(10))
     async with callers_of(Gate(app, FairQueue(ROOM), shares)) as callers:
         callers.ask("/w/a/x", parts=(b"123456789",))
@@ -103,7 +103,7 @@ REFUSALS = [
 ]
 
 
-def test_refusal_is_held_back_without_taking_room(subtests):
+def test_delayed_refusal_holds_no_memory(subtests):
     async def run(make, slots, request, refusal_s):
         turns = FairQueue(replace(ROOM, slots=slots, waiting=0, refusal_s=refusal_s))
         spool = Spool(bytes=BodyBudget(100))
@@ -169,7 +169,7 @@ async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
         assert await callers.wait_for_answers(1) == {("/w/a/x", 413): 1}
 
 
-async def test_long_body_is_refused_where_none_is_taken():
+async def test_long_body_is_answered_413_where_only_short_ones_are_accepted():
     app, shares = App(), Shares()
     async with callers_of(Gate(app, FairQueue(ROOM), shares)) as callers:
         callers.ask("/mcp", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)

@@ -26,7 +26,7 @@ def now(monkeypatch):
     return time_s
 
 
-async def test_process_whose_turns_do_not_come_back_is_not_ready_and_then_ends(now):
+async def test_process_with_stalled_slots_becomes_unready_and_then_ends(now):
     lent, ended = FairQueue(Capacity(slots=4, waiting=0, wait_s=0.0)), []
     watching = Watchdog({"views": lent}, ConnectionGuard(()), end=lambda: ended.append(True))
 
@@ -71,7 +71,7 @@ def is_closed(client):
         return False
 
 
-def test_an_address_keeps_as_many_connections_as_it_may_have_and_those_with_requests(monkeypatch, settings):
+def test_excess_idle_connections_of_an_address_are_closed(monkeypatch, settings):
     monkeypatch.setattr(connections, "CONNECTIONS_OF_ADDRESS", 3)
     with clients(8) as ours:
         under_way = {client.getsockname() for client in ours[5:]}
@@ -101,7 +101,7 @@ async def test_stalled_queue_of_a_web_process_makes_it_unready(monkeypatch):
     )
 
 
-async def test_client_that_takes_nothing_is_given_up(monkeypatch):
+async def test_client_that_stops_reading_is_disconnected(monkeypatch):
     monkeypatch.setattr(send_timeout, "SEND_TIMEOUT_S", 0.0)
     given_up, sent = [], []
 

@@ -79,7 +79,7 @@ async def test_request_is_passed_as_pep_3333_requires():
     assert (answer.status, answer.headers) == (204, [(b"x-a", b"1"), (b"x-a", b"2")])
 
 
-async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch):
+async def test_response_is_buffered_and_sent_in_pieces(monkeypatch):
     monkeypatch.setattr(bridge, "_PIECE_BYTES", 4)
     monkeypatch.setattr(bridge, "_IN_MEMORY_BYTES", 6)
     file = io.BytesIO(b"0123456789")
@@ -99,7 +99,7 @@ async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch)
     assert file.closed and bodies[b"0123456789"].is_closed
 
 
-async def test_view_that_reads_what_is_not_there_is_left_with_its_connections_given_back():
+async def test_view_reading_a_missing_body_is_abandoned_and_its_connections_closed():
     finished, left = [], []
 
     def note(**_):
@@ -123,7 +123,7 @@ async def test_view_that_reads_what_is_not_there_is_left_with_its_connections_gi
 
 
 @pytest.mark.django_db(transaction=True)
-def test_thread_that_has_a_file_sent_keeps_no_connection(tmp_path):
+def test_thread_returns_its_database_connection_before_sending_a_file(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"content")
     seen = []

@@ -51,7 +51,7 @@ def test_every_exception_is_answered_with_its_problem(client, subtests):
             assert "of ours" not in response.content.decode()
 
 
-def test_outage_names_the_time_of_the_next_try(client):
+def test_outage_response_has_retry_after(client):
     for failure in ("database", "disk", "files", "embedder"):
         response = client.get(f"/api/v1/fail/{failure}")
         assert (response.status_code, int(response.headers["Retry-After"]) > 0) == (503, True), failure

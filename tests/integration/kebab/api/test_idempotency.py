@@ -39,7 +39,7 @@ def test_second_request_is_answered_like_the_first_and_done_once(send):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_are_done_once_and_are_no_error_to_postgres(settings):
+def test_concurrent_requests_with_one_key_run_once_without_a_postgres_error(settings):
     workspace = make_workspace()
     client = token_client(workspace, "ingest")
 

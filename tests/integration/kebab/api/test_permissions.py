@@ -83,7 +83,7 @@ def test_head_needs_the_rights_of_get(workspace):
     assert token_client(workspace, "ingest").head(notes(workspace)).status_code == 403
 
 
-def test_operator_is_no_member_of_every_workspace(workspace):
+def test_superuser_is_not_a_member_of_workspaces(workspace):
     operator = make_person()
     operator.is_staff = operator.is_superuser = True
     operator.save()
@@ -98,7 +98,7 @@ def test_session_needs_the_csrf_token_for_changes(workspace):
     assert client.get(notes(workspace)).status_code == 200
 
 
-def test_token_counts_where_a_session_is_there_too(workspace, other_workspace):
+def test_bearer_token_takes_precedence_over_a_session(workspace, other_workspace):
     client = member_client(workspace, Role.OWNER)
     _, secret = mint_token(other_workspace, scopes=["search"])
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")

@@ -171,7 +171,7 @@ def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(stack_w
     assert oldest.name <= stack_with_backup.report["first_wal"]  # another folder needs it
 
 
-def test_killed_backup_is_none_and_the_next_one_cleans_up(stack_with_backup, tmp_path):
+def test_killed_backup_is_not_listed_and_the_next_one_removes_it(stack_with_backup, tmp_path):
     folder = tmp_path / "killed"
     process = stack_with_backup.stack.start("backup", str(folder))
     eventually(lambda: list(folder.glob("*.partial")), "the backup has begun", poll_s=0.005)
@@ -189,7 +189,7 @@ def test_killed_backup_is_none_and_the_next_one_cleans_up(stack_with_backup, tmp
     assert (len(list_backups(folder)), list(folder.glob("*.partial"))) == (1, [])
 
 
-def test_backup_alone_restores_its_own_end(stack_with_backup, target):
+def test_backup_restores_the_state_at_its_end(stack_with_backup, target):
     report = restore(target, stack_with_backup)
     assert (report["missing_blobs"], report["damaged_blobs"]) == ([], [])
     target.up()
@@ -202,7 +202,7 @@ def test_backup_alone_restores_its_own_end(stack_with_backup, target):
     client.close()
 
 
-def test_killed_restore_is_run_again_and_never_goes_where_data_is(stack_with_backup, target):
+def test_killed_restore_is_repeatable_and_never_overwrites_data(stack_with_backup, target):
     process = target.start("restore", str(stack_with_backup.folder))
     eventually((target.data_dir / "restoring").exists, "the restore has begun")
     process.kill()

@@ -52,7 +52,7 @@ def test_old_backups_are_removed_with_the_bytes_that_they_alone_needed(tmp_path)
     assert sorted(path.parent.name for path in (tmp_path / "blobs").glob("*/*/*")) == ["02", "03"]
 
 
-def test_half_removed_backup_is_none_and_the_next_one_cleans_up(tmp_path, monkeypatch):
+def test_half_removed_backup_is_not_listed_and_the_next_one_removes_it(tmp_path, monkeypatch):
     write_backup(tmp_path, 1)
     kept = write_backup(tmp_path, 2)
 

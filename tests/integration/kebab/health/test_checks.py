@@ -31,7 +31,7 @@ def result(status, **fields):
     return CheckResult(name="thing", status=status, detail="seen", **fields)
 
 
-def test_servers_of_the_tests_are_well(db):
+def test_server_checks_pass_on_healthy_servers(db):
     for name in ("postgres", "pgvector", "redis", "migrations", "sqlite"):
         assert getattr(server_checks, f"check_{name}")().status == CheckStatus.OK, name
 
@@ -57,7 +57,7 @@ def test_at_most_a_hundred_good_results_are_listed(only):
     assert "9,900" in found[-1].detail
 
 
-def test_deep_look_is_the_thorough_check(only):
+def test_deep_runs_the_thorough_check(only):
     only("one", lambda repair: ok_result("one", "quick"), thorough=lambda repair: ok_result("one", "deep"))
     assert [next(run_checks(deep=deep)).detail for deep in (False, True)] == ["quick", "deep"]
 

@@ -29,7 +29,7 @@ def ask(monkeypatch):
     return ask
 
 
-def test_hanging_store_delays_only_its_own_answers(ask):
+def test_hanging_store_delays_only_its_own_metrics(ask):
     ends, asked = threading.Event(), []
 
     def hang():
@@ -50,7 +50,7 @@ def test_hanging_store_delays_only_its_own_answers(ask):
     eventually(lambda: "kebab_a 1" in ask(), "its answer comes later", 10)
 
 
-def test_failing_question_leaves_the_others_their_answers(ask):
+def test_failing_collector_does_not_affect_others(ask):
     good = Collector(store="postgres", collect=lambda: [Sample(family=_OF_ALL, amount=1)])
     assert "kebab_a 1" in ask(bad=Collector(store="postgres", collect=lambda: 1 / 0), good=good)
 
@@ -65,7 +65,7 @@ def test_unavailable_store_is_not_queried_and_answers_are_cached_briefly(ask):
     assert asked == [1]
 
 
-def test_series_of_workspaces_are_for_operators(ask):
+def test_workspace_metrics_are_shown_to_operators_only(ask):
     one = Collector(store="postgres", collect=lambda: [Sample(family=_OF_ONE, values=("x",), amount=1)])
     assert "kebab_b" not in ask(one=one)
     assert "kebab_b" in ask(is_operator=True)

@@ -55,7 +55,7 @@ def test_rows_of_silent_processes_are_deleted(processes):
     assert_repaired("processes", bad="warning")
 
 
-def test_worker_that_leaves_its_messages_is_stuck(processes):
+def test_worker_with_unread_messages_is_reported_stuck(processes):
     hints._redis().lpush("ingest", "a message")
     (found,) = [each for each in results("processes") if each.status == "failed"]
     assert found.name == "stuck workers"

@@ -24,7 +24,7 @@ def log_line(*given, **named):
     return json.loads(JsonFormatter(_NODE).format(record(*given, **named)))
 
 
-def test_line_is_one_object_whatever_the_message_holds():
+def test_log_line_is_one_json_object_for_any_message():
     text = JsonFormatter(_NODE).format(record('a "line"\nwith %s', "\u2028 and \ud800"))
     assert "\n" not in text and text.isascii()
     line = json.loads(text)

@@ -14,7 +14,7 @@ from tests.integration.kebab.health.conftest import sample_key, samples
 _THINGS = "kebab_things_total"
 
 
-def test_counts_of_processes_are_read_with_role_and_pid_until_they_end(counting, read, tmp_path):
+def test_metrics_of_processes_have_role_and_pid_until_they_end(counting, read, tmp_path):
     one, other = counting("worker"), counting("mirror")
     one.do("things.add('new'); things.add('new')")
     other.do("things.add('new', amount=5)")
@@ -67,7 +67,7 @@ def test_forked_child_starts_without_its_parents_counts(counting, read):
     child.kill()
 
 
-def test_process_goes_on_where_files_cannot_be_written(counting, read):
+def test_process_keeps_counting_when_metric_files_cannot_be_written(counting, read):
     """As on a full disk: memory over a hole in a file would end it by a signal."""
     one = counting("web", limit_bytes=10_000)
     one.do("things.add('new')")
@@ -75,7 +75,7 @@ def test_process_goes_on_where_files_cannot_be_written(counting, read):
     assert read() == {}
 
 
-def test_process_that_can_name_no_more_series_goes_on_with_those_it_has(counting, read):
+def test_full_metric_file_keeps_counting_known_series(counting, read):
     one = counting("web", limit_bytes=560_000)
     one.do("[things.add(f'{n:0>1000}') for n in range(1_000)]")
     one.do("things.add('before')")
@@ -92,7 +92,7 @@ def test_values_of_labels_are_escaped():
     assert samples(page.text().decode()) == {sample_key("kebab_x_total", kind='a"b\\c\nd'): 1}
 
 
-def test_file_that_gets_its_name_while_dead_ones_are_removed_is_kept(tmp_path, monkeypatch):
+def test_metric_file_renamed_during_cleanup_is_kept(tmp_path, monkeypatch):
     # All processes of a node start together, and each removes the files of dead ones.
     unnamed = tmp_path / "worker-7-abcd.new"
     unnamed.touch()
@@ -109,7 +109,7 @@ def test_file_that_gets_its_name_while_dead_ones_are_removed_is_kept(tmp_path, m
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".keys", ".values"]
 
 
-def test_counts_are_served_on_a_port_where_no_web_process_runs(settings, tmp_path):
+def test_metrics_port_serves_counts_without_a_web_process(settings, tmp_path):
     settings.KEBAB_METRICS_DIR = tmp_path
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

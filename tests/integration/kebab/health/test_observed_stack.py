@@ -77,7 +77,7 @@ def _client(stack: Stack) -> Client:
     return client
 
 
-def test_all_families_are_exposed_with_plausible_values(observed_stack):
+def test_all_metrics_are_exposed_with_plausible_values(observed_stack):
     eventually(lambda: _counts_a_new_document(observed_stack), "what is handed in is counted")
     eventually(lambda: observed_stack.total("kebab_embedded_chunks_total") >= 1, "vectors have followed")
     eventually(lambda: _is_embedded(observed_stack), "and that is told", 90)

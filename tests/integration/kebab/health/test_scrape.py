@@ -6,9 +6,7 @@ from kebab.observability.metrics.exposition import Page
 from kebab.stack.storage.blob_storage import blob_storage
 
 
-def test_free_bytes_of_blobs_are_those_of_their_own_disk_and_a_bucket_has_none(
-    settings, tmp_path, monkeypatch
-):
+def test_free_bytes_of_blobs_are_measured_on_their_own_disk(settings, tmp_path, monkeypatch):
     disks = {}
 
     def usage(folder):  # each folder is a disk of its own

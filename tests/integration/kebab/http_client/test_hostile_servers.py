@@ -139,7 +139,7 @@ def _limits(settings, monkeypatch):
     ("client", "harm"),
     [pytest.param(client, harm, id=f"{client.__name__}-{name}") for client, name, harm in PAIRS],
 )
-def test_client_ends_in_its_bounds(client, harm, settings):
+def test_http_client_stays_within_time_and_memory_limits(client, harm, settings):
     with serving(harm, Dialect()) as server:
         tracemalloc.start()
         begun_at = monotonic()

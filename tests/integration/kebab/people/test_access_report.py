@@ -40,7 +40,7 @@ def path(workspace, query=""):
     return f"/api/v1/workspaces/{workspace.slug}/access{query}"
 
 
-def test_every_need_of_the_api_is_a_named_permission():
+def test_every_permission_of_the_api_has_a_name_in_the_simulator():
     assert {operation.need for operation in operations()} <= set(simulator._NAMES_OF_NEEDS)
     assert len(operations()) > 40
 

@@ -86,7 +86,7 @@ def test_event_is_never_changed_or_deleted(workspace):
     assert AuditEvent.objects.get().subject == "it"
 
 
-def test_event_without_a_workspace_is_in_no_log_and_events_outlive_their_workspace(admin, workspace):
+def test_audit_event_without_a_workspace_is_hidden_and_events_outlive_their_workspace(admin, workspace):
     record_person("ada@example.org", "sign_in.failed")
     record_person("a" * 400, "sign_in.failed", "b" * 600)
     assert admin.get(path(workspace)).json()["results"] == []

@@ -129,7 +129,7 @@ def test_groups_and_members_are_listed_in_a_fixed_number_of_queries(
     assert count_queries() == few
 
 
-def test_member_who_leaves_while_being_added_to_a_group_is_in_none(transactional_db):
+def test_member_removed_while_being_added_to_a_group_is_in_no_group(transactional_db):
     workspace = make_workspace()
     group, member = make_group(workspace), make_member(workspace)
     add, remove = (member_client(workspace, Role.ADMIN) for _ in range(2))

@@ -95,7 +95,7 @@ def members(user):
     return Membership.objects.filter(user=user)
 
 
-def test_ended_invitation_looks_like_one_that_never_was(db, subtests):
+def test_ended_invitation_is_answered_like_an_unknown_one(db, subtests):
     for name, (state, end) in ENDS.items():
         with subtests.test(end=name), transaction.atomic():
             workspace = make_workspace()

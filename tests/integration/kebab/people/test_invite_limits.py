@@ -48,7 +48,7 @@ def assert_refused(response):
     assert 0 < int(response["Retry-After"]) <= 3_600
 
 
-def test_person_sends_so_many_invitations_in_all_workspaces(workspace, limits, person):
+def test_invitations_are_limited_per_inviter(workspace, limits, person):
     limits["inviter"] = "2/hour"
     client, other = person_client(person), make_workspace()
     other.memberships.create(user=person, role=Role.OWNER)
@@ -58,7 +58,7 @@ def test_person_sends_so_many_invitations_in_all_workspaces(workspace, limits, p
     assert invite(member_client(workspace, Role.ADMIN), workspace).status_code == 201
 
 
-def test_workspace_sends_so_many_invitations_of_all_people(workspace, limits):
+def test_invitations_are_limited_per_workspace(workspace, limits):
     limits["workspace"] = "2/hour"
     answers = [invite(member_client(workspace, Role.ADMIN), workspace) for _ in range(3)]
     assert [answer.status_code for answer in answers[:2]] == [201, 201]
@@ -68,7 +68,7 @@ def test_workspace_sends_so_many_invitations_of_all_people(workspace, limits):
     assert invite(member_client(elsewhere, Role.ADMIN), elsewhere).status_code == 201
 
 
-def test_address_receives_so_many_invitations_of_all_workspaces(db, limits):
+def test_invitations_are_limited_per_address(db, limits):
     limits["address"] = "2/hour"
     address = an_address()
     asked = [make_workspace() for _ in range(3)]
@@ -78,7 +78,7 @@ def test_address_receives_so_many_invitations_of_all_workspaces(db, limits):
     assert len(mail.outbox) == 2
 
 
-def test_person_may_try_so_many_unknown_addresses_as_members(workspace, settings, person):
+def test_attempts_to_add_unknown_addresses_are_limited(workspace, settings, person):
     settings.KEBAB_UNKNOWN_PEOPLE_LIMIT = "2/hour"
     client, known = person_client(person), [make_member(make_workspace()).email for _ in range(3)]
     assert [add(client, workspace, email).status_code for email in (*known, known[0])] == [201] * 3 + [409]

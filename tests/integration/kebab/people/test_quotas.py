@@ -8,7 +8,7 @@ from kebab.people.quotas import Quota, quota_of, set_quota
 pytestmark = pytest.mark.django_db
 
 
-def test_workspace_without_a_quota_has_that_of_the_settings(workspace, settings):
+def test_workspace_without_a_quota_uses_the_configured_default(workspace, settings):
     settings.KEBAB_QUOTAS = {"documents": 7, "bytes": 0, "jobs": 3}
     assert quota_of(workspace) == Quota(documents=7, bytes=0, jobs=3)
 
@@ -23,7 +23,7 @@ def test_quota_is_stored_recorded_and_reset(workspace, settings):
     assert set_quota(command_line_access(workspace), {"documents": None}).documents == 7
 
 
-def test_value_that_is_no_limit_is_refused(workspace):
+def test_invalid_quota_is_refused(workspace):
     for changes in ({"chunks": 1}, {"documents": -1}, {"documents": "many"}, {"bytes": True}):
         with pytest.raises(InvalidRequest):
             set_quota(command_line_access(workspace), changes)

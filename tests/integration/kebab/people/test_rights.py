@@ -80,7 +80,9 @@ def rows_of(workspace):
     return [list(model.objects.filter(workspace=workspace).order_by("pk").values()) for model in models]
 
 
-def test_things_of_another_workspace_look_like_missing_ones(admin, workspace, other_workspace, subtests):
+def test_objects_of_another_workspace_are_answered_like_missing_ones(
+    admin, workspace, other_workspace, subtests
+):
     theirs, ours = make_things(other_workspace), make_things(workspace)
     before = rows_of(other_workspace)
     missing = {**dict.fromkeys(theirs, uuid.uuid4()), "user": 999_999_999}

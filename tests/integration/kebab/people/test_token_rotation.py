@@ -19,7 +19,7 @@ def old(workspace, group):
     return mint_token(workspace, scopes=["search", "ask"], name="ci", groups=[group], expires_at=ends_at)
 
 
-def test_new_token_is_like_the_old_one_which_ends_at_once(admin, workspace, old, group):
+def test_rotated_token_keeps_its_rights_and_the_old_one_ends(admin, workspace, old, group):
     token, secret = old
     response = rotate(admin, workspace, token.pk)
     body = response.json()

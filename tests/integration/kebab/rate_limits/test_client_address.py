@@ -32,7 +32,7 @@ ADDRESSES = [
 ]
 
 
-def test_only_trusted_proxies_are_believed(settings, subtests):
+def test_forwarded_address_is_used_only_from_trusted_proxies(settings, subtests):
     settings.KEBAB_TRUSTED_PROXIES = PROXIES
     for peer, forwarded, address in ADDRESSES:
         with subtests.test(peer=peer, forwarded=forwarded):

@@ -48,7 +48,7 @@ def test_two_processes_count_together(servers, name):
 
 
 @pytest.mark.parametrize("is_redis_away", [False, True])
-def test_hit_taken_back_leaves_room_for_one_more(servers, name, is_redis_away, one_minute):
+def test_uncounted_hit_allows_one_more(servers, name, is_redis_away, one_minute):
     limiter = new_limiter()
     error = redis.ConnectionError("away") if is_redis_away else None
     with patch.object(redis.Redis, "execute_command", side_effect=error) if error else nullcontext():
@@ -59,7 +59,7 @@ def test_hit_taken_back_leaves_room_for_one_more(servers, name, is_redis_away, o
         assert [limiter.hit(THREE, name) for _ in range(2)] == [True, False]
 
 
-def test_a_hit_is_one_request_of_redis(servers, name):
+def test_rate_limit_hit_takes_one_redis_command(servers, name):
     limiter = new_limiter()
     limiter.hit(THREE, name)  # by now Redis knows the script
     with patch.object(

@@ -58,7 +58,7 @@ def test_requests_of_a_token_are_limited_and_those_of_another_are_not_held_up(se
     assert ask(address, other).status_code == 200
 
 
-def test_answer_tells_the_limit_and_what_is_left(settings, address):
+def test_response_has_rate_limit_headers(settings, address):
     settings.KEBAB_RATE_LIMIT = "3/minute"
     token = good_token()
     for left in (2, 1, 0):
@@ -140,7 +140,7 @@ def test_openapi_document_is_generated_once(address):
     assert first[1].content.startswith(b"openapi: 3.1")
 
 
-def test_request_takes_one_call_of_the_limiter(address):
+def test_request_calls_the_limiter_once(address):
     token, client = good_token(), person(address)
     for request in (lambda: ask(address, token), lambda: client.get("/")):
         with patch.object(Limiter, "_call", autospec=True, return_value=True) as asked:
@@ -169,7 +169,7 @@ def is_signed_in(client):
     return get_user(client).is_authenticated
 
 
-def test_guessing_ends_for_the_attacker_and_the_owner_is_not_affected(few, owner, address):
+def test_password_guessing_is_blocked_without_affecting_the_owner(few, owner, address):
     inside, attacker, elsewhere = Client(REMOTE_ADDR="192.0.2.1"), Client(REMOTE_ADDR=address), Client()
     try_password(inside, PASSWORD)
     assert [try_password(attacker).status_code for _ in range(5)] == [200, 200, 200, 429, 429]

@@ -16,7 +16,7 @@ from tests.support.stack import eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_row_exists_as_long_as_the_process_beats():
+def test_heartbeat_row_exists_while_the_process_runs():
     activity = Activity(busy=2, info={"tasks_started": 3})
     with Heartbeat(ProcessRole.WORKER, name="mine", slots=4, queues=("a", "b"), activity=lambda: activity):
         eventually(StackProcess.objects.filter(name="mine").exists, "the row is there")

@@ -29,5 +29,5 @@ def test_silent_worker_is_not_alive_unless_it_has_a_successor(worker):
     assert run_json("alive", "worker")["alive"]
 
 
-def test_worker_that_leaves_its_messages_is_not_alive(worker, waiting):
+def test_worker_with_unread_messages_is_not_alive(worker, waiting):
     assert run_json("alive", "worker", code=3)["complaint"]

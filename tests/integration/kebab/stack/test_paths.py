@@ -41,7 +41,7 @@ def test_existing_folders_keep_their_modes(data_dir):
     assert mode_of(data_dir.parent) == before
 
 
-def test_runtime_directory_is_private_remembered_and_not_a_copys(data_dir, tmp_path):
+def test_runtime_directory_is_private_and_not_shared_with_a_copy(data_dir, tmp_path):
     DataDirectory(data_dir).ensure()
     made = ensure_runtime_directory(data_dir, str(tmp_path))
     assert mode_of(made) & 0o066 == 0
@@ -53,7 +53,7 @@ def test_runtime_directory_is_private_remembered_and_not_a_copys(data_dir, tmp_p
     assert runtime_directory(data_dir) != made
 
 
-def test_hostile_runtime_directory_is_refused_and_not_mended(data_dir, tmp_path):
+def test_unsafe_runtime_directory_is_refused_and_left_unchanged(data_dir, tmp_path):
     DataDirectory(data_dir).ensure()
     hostile = runtime_directory(data_dir, str(tmp_path))
     (tmp_path / "elsewhere").mkdir()

@@ -99,7 +99,7 @@ def test_failure_shows_the_end_of_the_log(cluster_dir):
         EmbeddedPostgres(cluster_dir).start()
 
 
-def test_address_may_hold_capitals_and_blanks(cluster_dir):
+def test_socket_path_may_contain_capitals_and_spaces(cluster_dir):
     with tempfile.TemporaryDirectory(prefix="Ké bab ") as odd:
         Path(odd).chmod(0o755)
         with EmbeddedPostgres(cluster_dir, runtime_dir=odd) as server:
@@ -143,7 +143,7 @@ class TestRequirements:
         with closing(psycopg.connect(url, autocommit=True)) as connection:
             connection.execute(statement)
 
-    def test_missing_rights_are_told_with_the_command(self, database):
+    def test_missing_database_rights_are_reported_with_the_sql_to_run(self, database):
         check_requirements(database)
         database.execute("SET ROLE plain")
         with pytest.raises(DatabaseUnsuitable, match="CREATE EXTENSION vector"):
@@ -159,7 +159,7 @@ class TestRequirements:
         check_requirements(database)
 
 
-def test_old_versions_of_pgvector_are_told_with_what_is_lost():
+def test_old_pgvector_version_is_warned_of_with_its_cve():
     assert pgvector_warning((0, 8, 4)) == ""
     assert "CVE" not in pgvector_warning((0, 8, 2))
     assert "CVE-2026-3172" in pgvector_warning((0, 8, 1))

@@ -20,7 +20,7 @@ def test_concurrent_callers_get_the_same_secrets(data_dir):
         assert len({each.result() for each in [threads.submit(read) for _ in range(8)]}) == 1
 
 
-def test_secrets_last_are_private_and_differ_between_data_directories(data_dir):
+def test_secrets_persist_privately_and_differ_between_data_directories(data_dir):
     found = load_or_create(data_dir)
     assert load_or_create(data_dir) == found
     assert load_or_create(data_dir / "other") != found

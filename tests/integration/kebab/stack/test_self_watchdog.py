@@ -81,7 +81,7 @@ def something_was_started(watch, settings):
     return False
 
 
-def test_worker_goes_on_that_is_stuck_twice_and_then_is_not_or_can_not_tell(row, watch, settings, subtests):
+def test_two_stuck_checks_followed_by_another_result_do_not_end_the_worker(row, watch, settings, subtests):
     redis_url = settings.REDIS_URL
     for interrupt in (redis_is_away, postgres_was_away, something_runs, something_was_started):
         with subtests.test(interrupt.__name__):
@@ -109,7 +109,7 @@ def lost_the_database(*arguments):
     raise OperationalError("away")
 
 
-def test_watch_looks_after_each_written_beat_and_knows_of_a_gap_before_it(monkeypatch):
+def test_watchdog_is_told_after_each_heartbeat_if_one_was_missed(monkeypatch):
     activities = iter([Activity, lost_the_database])
     reported = []
     monkeypatch.setattr("kebab.stack.nodes.heartbeat.PERIOD_S", 0.01)
@@ -123,7 +123,7 @@ def test_watch_looks_after_each_written_beat_and_knows_of_a_gap_before_it(monkey
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_last_start_is_dated_by_the_clock_of_postgres(waiting, settings, monkeypatch, hours):
+def test_stuck_worker_is_found_with_any_local_clock(waiting, settings, monkeypatch, hours):
     settings.KEBAB_NODE_ID, right = "here", timezone.now
     monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(hours=hours))
     idle = [5.0]

@@ -48,7 +48,7 @@ def test_pause_before_a_restart_doubles_to_ten_seconds_until_health_resets_it(mo
     assert not process.is_due()
 
 
-def test_second_request_is_urgent():
+def test_second_stop_request_is_urgent():
     stop = StopRequest()
     assert (stop.is_requested, stop.is_urgent) == (False, False)
     stop.request()

@@ -38,7 +38,7 @@ def documents(verbs) -> set[str]:
     return {row["path"] for row in json.loads(done.stdout)["rows"]} if done.returncode == 0 else set()
 
 
-def test_stack_serves_watches_restarts_its_processes_and_stops_without_a_trace(verbs, tmp_path):
+def test_stack_starts_restarts_its_processes_and_stops_cleanly(verbs, tmp_path):
     up = verbs.up()
     assert [each.name for each in verbs.state().processes] == _NAMES
     eventually(
@@ -101,7 +101,7 @@ def assert_state_waits_for_room(verbs, up) -> None:
     assert up.poll() is None
 
 
-def test_killed_supervisor_leaves_no_obstacle_and_a_second_signal_does_not_wait(verbs):
+def test_stack_restarts_after_a_killed_supervisor_and_a_second_signal_kills(verbs):
     up = verbs.up()
     pids = family(up.pid)
     up.kill()
@@ -140,7 +140,7 @@ def test_port_in_use_and_silent_server_are_reported_before_anything_starts(verbs
     assert (refused.returncode, "REDIS_URL" in refused.stderr) == (2, True)
 
 
-def test_two_verbs_without_a_stack_take_turns(verbs):
+def test_two_commands_without_a_stack_run_one_after_the_other(verbs):
     first, second = verbs.start("init"), verbs.start("init")
     errors = [process.communicate(timeout=90)[1] for process in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], errors

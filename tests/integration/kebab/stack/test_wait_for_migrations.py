@@ -40,7 +40,7 @@ def unreachable(monkeypatch):
     )
 
 
-def test_migrated_database_is_not_waited_for(caplog):
+def test_migrated_database_needs_no_waiting(caplog):
     wait_until_migrated()
     assert "Waiting" not in caplog.text
 

@@ -182,7 +182,7 @@ def test_dead_endpoint_is_disabled_after_days_and_one_that_is_gone_at_once(works
 
 
 @pytest.mark.django_db(transaction=True)
-def test_migration_masks_the_audit_events_of_before(workspace):
+def test_migration_masks_webhook_urls_in_older_audit_events(workspace):
     audit.record_person("kebab", "webhook.created", "https://hooks.example/T0/hush?x", workspace=workspace)
     audit.record_person("kebab", "source.created", "https://kept.example/path", workspace=workspace)
     mask = importlib.import_module("kebab.webhooks.migrations.0002_masked_audit_subjects").MASK
