@@ -30,7 +30,7 @@ def test_short_questions_in_a_row_are_all_about_what_was_asked_before_them(ask, 
         assert again["hits"][0]["chunk_id"] == travel["hits"][0]["chunk_id"]
 
 
-def test_a_question_that_says_enough_is_searched_for_by_itself(ask, guides):
+def test_self_contained_follow_up_is_searched_without_the_conversation(ask, guides):
     question = "Which printer takes A3 paper?"
     backup = ask("How do I restore a backup with vaultctl?")
     alone = ask(question)
@@ -53,7 +53,7 @@ def test_model_gets_earlier_turns_as_data(ask, guides, use):
     assert messages[0] == stub.requests[0]["messages"][0]
 
 
-def test_a_conversation_has_its_answers_listed(ask, guides, asker, workspace):
+def test_answers_are_listed_by_conversation(ask, guides, asker, workspace):
     first = ask("Who approves travel?")
     second = ask("And expenses?", conversation_id=first["conversation_id"])
     ask("Who approves travel?")
@@ -63,7 +63,7 @@ def test_a_conversation_has_its_answers_listed(ask, guides, asker, workspace):
     assert listed == [second["answer_id"], first["answer_id"]]
 
 
-def test_a_conversation_of_somebody_else_is_none(ask, guides, workspace):
+def test_conversation_of_another_caller_is_not_found(ask, guides, workspace):
     conversation_id = ask("Who approves travel?")["conversation_id"]
     at = f"/api/v1/workspaces/{workspace.slug}/ask"
     for client, named in [

@@ -50,7 +50,7 @@ def test_own_answers_are_listed_newest_first(ask, guides, asker, at):
     assert (row["question"], row["state"], row["reason"]) == (QUESTION, "extractive", None)
 
 
-def test_answers_are_of_who_asked_and_of_who_reviews(ask, guides, asker, workspace, at):
+def test_stored_answers_are_visible_to_asker_and_reviewers_only(ask, guides, asker, workspace, at):
     answer = at(f"/{ask(QUESTION)['answer_id']}")
     reviewers = [token_client(workspace, "ask", "manage"), person_client(make_member(workspace, Role.ADMIN))]
     others = [token_client(workspace, "ask"), person_client(make_member(workspace, Role.EDITOR))]
@@ -77,7 +77,7 @@ def test_deleted_and_foreign_answers_are_not_found(ask, guides, asker, at):
     assert not AnswerDocument.objects.exists()
 
 
-def test_an_answer_goes_with_each_document_it_was_made_from(ask, guides, asker, at):
+def test_stored_answer_is_deleted_with_a_document_it_cites(ask, guides, asker, at):
     first = ask(QUESTION)
     alone = ask("Who approves travel?", filters={"path_glob": ["guides/travel.md"]})
     delete_documents(guides, [doc_id("guides/backup.md")])

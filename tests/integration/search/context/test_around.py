@@ -94,7 +94,7 @@ def test_surrounding_passages_match_the_filters(workspace, ask_for):
         assert len(chunks_of(pack)) == count
 
 
-def test_document_that_is_not_cited_by_line_is_given_as_passages(workspace, ask_for):
+def test_pack_uses_passages_for_documents_without_line_citations(workspace, ask_for):
     write(workspace, "gone.md", "pepper one", "two", "three")  # its bytes were never kept
     pages = [chunk(f"salt {n}", n, spans=({"kind": "page", "page": n // 2 + 1},)) for n in range(4)]
     write(workspace, "a.pdf", *pages, media="pdf")
@@ -115,7 +115,7 @@ def test_document_that_is_not_cited_by_line_is_given_as_passages(workspace, ask_
     assert "Much thyme." in segment["text"] and "<p>" not in segment["text"]
 
 
-def test_long_lines_and_windows_line_ends(workspace, ask_for):
+def test_pack_cites_verbatim_lines_with_long_lines_and_crlf(workspace, ask_for):
     whole = " ".join(f"clove{n} is ground and then roasted slowly." for n in range(60))
     too_long = " ".join(f"word{n} is ground and then toasted slowly." for n in range(400))
     put_file(workspace, "a.md", f"# Spices\n\n{whole}\n")

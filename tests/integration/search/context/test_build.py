@@ -63,7 +63,7 @@ def test_schema_has_every_field_of_a_pack_and_no_other(subtests):
             assert set(properties) == {field.name for field in fields(type_)} | also
 
 
-def test_pack_says_what_it_was_made_from(ask_for):
+def test_pack_reports_mode_seq_lag_and_budget(ask_for):
     pack = ask_for("How are control characters in strings refused?", technical_terms=["JSONDecodeError"])
     assert pack["files"][0]["doc_path"] in PACKAGE
     assert pack["technical_terms"] == ["JSONDecodeError"]

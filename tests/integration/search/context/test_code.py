@@ -95,7 +95,7 @@ def test_overview_lists_files_and_names_before_the_text(filled):
     assert "def skewer_3" in rest
 
 
-def test_long_file_is_listed_by_twelve_names_and_no_text_closes_its_fence(workspace):
+def test_overview_lists_at_most_twelve_symbols_of_a_file(workspace):
     body = "".join(f"\n\ndef part_{n}():\n    return {list(range(60))}\n" for n in range(40))
     put_file(workspace, "long.py", f"{body}\n\ndef charcoal():\n    return {list(range(60))}\n")
     put_file(workspace, "quoting.py", QUOTING, source="quotes")

@@ -47,7 +47,7 @@ def test_viewers_and_tokens_for_search_may_ask(guides, workspace, address, reade
     assert reader.post(address, body, format="json").status_code == 401
 
 
-def test_request_has_no_operators(guides, address, reader):
+def test_operators_in_an_information_request_are_plain_text(guides, address, reader):
     body = {"information_request": 'pepper "in the cellar" -pantry path:nowhere/'}
     assert reader.post(address, body, format="json").json()["files"][0]["doc_path"] == "guide.md"
 
@@ -76,7 +76,7 @@ def test_nothing_of_another_workspace_is_in_a_pack(guides, other_workspace, addr
     assert len({answer.content for answer in answers}) == 1
 
 
-def test_pack_reads_a_bounded_number_of_times_and_writes_nothing(guides, workspace, settings):
+def test_context_pack_sends_a_bounded_number_of_read_statements(guides, workspace, settings):
     settings.KEBAB_PLAN_ONCE = False  # statements are known by their texts here
     everything = Surroundings(neighbours=2, imports=True)
     request = ContextRequest.with_channels(SearchQuery(text="pepper"), surroundings=everything)

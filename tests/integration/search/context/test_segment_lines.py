@@ -15,7 +15,7 @@ def lines_of(workspace):
     return read
 
 
-def test_near_and_far_ranges_are_read(lines_of):
+def test_line_ranges_near_and_far_are_read(lines_of):
     lines = lines_of("".join(f"line {n}\n" for n in range(1, 5_001)), (4_000, 4_001), (10, 12), (13, 13))
     assert lines.text(10, 13) == "line 10\nline 11\nline 12\nline 13"
     assert lines.text(4_000, 4_001) == "line 4000\nline 4001"
@@ -23,7 +23,7 @@ def test_near_and_far_ranges_are_read(lines_of):
     assert lines_of("a\n\n \nb\n", (1, 1), (4, 4)).text(1, 4) == "a\n\n \nb"
 
 
-def test_blank_missing_and_overlong_lines(lines_of):
+def test_overlong_and_missing_lines_have_no_text(lines_of):
     lines = lines_of("a\n\n \t\nb\n", (1, 4))
     assert lines.is_blank(2, 3) and lines.is_blank(2, 1)
     assert not lines.is_blank(1, 2) and not lines.is_blank(3, 4) and not lines.is_blank(5, 10**12)
@@ -41,6 +41,6 @@ def test_lines_are_read_in_the_document_s_encoding(lines_of, encoding):
     )
 
 
-def test_bytes_that_are_gone_have_no_lines(workspace):
+def test_document_without_stored_bytes_has_no_lines(workspace):
     lines = read_document_lines(workspace.pk, "0" * 64, [(1, 3)])
     assert lines.text(1, 1) is None and not lines.is_blank(1, 1)

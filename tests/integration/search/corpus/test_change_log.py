@@ -34,7 +34,7 @@ def write_documents(places, *, writer):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_writers_of_the_same_new_document_make_one():
+def test_concurrent_writers_of_a_new_document_create_it_once():
     workspace = make_workspace()
     places = [make_place(workspace) for _ in range(4)]
     written = at_once([partial(replace_document, place, draft("one")) for place in places])
@@ -43,7 +43,7 @@ def test_writers_of_the_same_new_document_make_one():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_writers_leave_no_hole_that_a_reader_could_see():
+def test_readers_never_see_a_gap_in_the_change_log():
     workspaces = [make_workspace() for _ in range(3)]
     places = [
         [make_place(workspace, f"{w}/{n}.md") for n in range(WRITES) for workspace in workspaces]
@@ -72,7 +72,7 @@ def test_many_writers_leave_no_hole_that_a_reader_could_see():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_number_waits_for_the_one_before_it_to_be_committed():
+def test_change_numbers_are_committed_in_order():
     workspace = make_workspace()
     numbered, may_commit = Event(), Event()
     order = []

@@ -15,7 +15,7 @@ def ids(*texts, doc_id=DOCUMENT, chunker="c1"):
     return list(chunk_ids(doc_id, chunker, texts))
 
 
-def test_ids_are_those_of_the_first_release():
+def test_ids_are_unchanged_since_the_first_release():
     assert document_id(CORPUS, "docs", "", "guides/install.md").hex == "a3aded6bf7f74c093864b0f8a49b046d"
     assert document_id(CORPUS, "docs", "v1.0", "guides/install.md").hex == "3aee6b307fd65274ffe64acaa1241507"
     assert [id_.hex for id_ in ids("Install it.", "Run it.", "Install it.")] == [
@@ -38,7 +38,7 @@ def test_chunk_id_depends_on_document_chunker_text_and_occurrence_alone():
     assert ids("again", chunker="c2") != [first] != ids("again", doc_id=CORPUS)
 
 
-def test_id_depends_on_each_part_and_not_on_how_the_parts_read_when_joined():
+def test_ids_of_parts_with_equal_concatenation_differ():
     place = (CORPUS, "docs", "", "a.md")
     others = [(DOCUMENT, "docs", "", "a.md"), (CORPUS, "web", "", "a.md"), (CORPUS, "docs", "v1", "a.md")]
     assert document_id(*place) not in {document_id(*other) for other in others}

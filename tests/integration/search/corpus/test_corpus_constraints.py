@@ -87,7 +87,7 @@ def test_value_outside_its_set_is_refused(workspace, subtests):
             assert_refused(constraint, sql)
 
 
-def test_document_and_a_number_exist_once(workspace):
+def test_document_id_and_change_number_are_unique(workspace):
     doc_id = write(workspace, "a.md", "one").doc_id
     assert_refused("document_id_once", COPY_DOCUMENT, workspace.pk, doc_id)
     assert_refused(

@@ -72,7 +72,7 @@ def test_same_draft_again_changes_nothing(workspace):
     assert head_of(workspace) == 1
 
 
-def test_touched_file_changes_only_the_time_it_is_known_by(workspace):
+def test_touched_file_changes_only_its_stored_time(workspace):
     write(workspace, "a.md", "one", source_mtime_ns=1)
     again = write(workspace, "a.md", "one", source_mtime_ns=2)
     document = Document.objects.get()
@@ -175,7 +175,7 @@ def test_vectors_are_taken_over_in_every_space_that_is_filled(workspace):
     assert ChunkVector.objects.in_workspace(workspace).count() == 6
 
 
-def test_before_numbering_gets_the_outcome_and_its_error_rolls_back(workspace):
+def test_error_in_the_before_numbering_hook_rolls_back_the_write(workspace):
     outcomes: list[Outcome] = []
     place = make_place(workspace)
     replace_document(place, draft("one"), outcomes.append)
@@ -244,7 +244,7 @@ def test_author_and_date_are_as_stated_else_the_date_of_the_file(workspace):
     assert document.dated_at == document.indexed_at
 
 
-def test_content_that_stays_keeps_its_date_under_a_new_time_of_its_file(workspace):
+def test_unchanged_content_keeps_its_date_when_the_file_time_changes(workspace):
     write_dated(workspace)
     assert write_dated(workspace, day=2) == ("", NEW_YEAR)
     assert head_of(workspace) == 1

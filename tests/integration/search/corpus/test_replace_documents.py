@@ -20,7 +20,7 @@ def places(workspace, *paths):
 
 
 @pytest.mark.django_db
-def test_each_has_its_outcome_and_the_changed_ones_their_numbers_in_the_order_given(workspace):
+def test_batch_write_returns_outcomes_and_numbers_in_order(workspace):
     write(workspace, "same.md", "one")
     write(workspace, "old.md", "one", "two")
     same, new, old, other = places(workspace, "same.md", "new.md", "old.md", "b.md")
@@ -85,7 +85,7 @@ def test_two_writers_of_the_same_documents_never_wait_for_each_other(workspace):
 
 
 @pytest.mark.django_db
-def test_inserted_rows_are_as_the_models_say(workspace):
+def test_inserted_rows_equal_rows_saved_by_the_model(workspace):
     written = replace_document(make_place(workspace, "odd.md"), draft("one"))
     document = Document.objects.get(doc_id=written.doc_id)
     row = Chunk(
@@ -111,7 +111,7 @@ def test_inserted_rows_are_as_the_models_say(workspace):
 
 
 @pytest.mark.django_db
-def test_every_number_of_a_vector_is_stored_as_it_is(workspace):
+def test_every_finite_half_float_is_stored_unchanged(workspace):
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     parts = np.split(halves[np.isfinite(halves)], 8)
     write(workspace, "a.md", *(f"chunk {number}" for number in range(len(parts))))
@@ -123,7 +123,7 @@ def test_every_number_of_a_vector_is_stored_as_it_is(workspace):
 
 
 @pytest.mark.django_db
-def test_rows_that_are_there_stay_as_they_are_when_that_is_asked_for(workspace):
+def test_ignore_conflicts_keeps_existing_rows(workspace):
     write(workspace, "a.md", "one", "two")
     insert_rows(vector_rows(workspace, [[0.25, 1.0]]))
     again = vector_rows(workspace, [[0.5, 2.0], np.array([0.75, 3.0], dtype=np.float32)])

@@ -29,7 +29,7 @@ def documents(workspace):
     return {f"{number}.md": level for number, (_, level) in enumerate(CASES)} | {"other.md": "unknown"}
 
 
-def test_level_of_a_document(workspace, subtests):
+def test_trust_level_prefers_override_then_metadata_then_source_default(workspace, subtests):
     source = ensure_source(workspace, "docs", kind="folder")
     source.default_trust = "secondary"
     for fields, level in CASES:
@@ -64,7 +64,7 @@ def test_default_of_a_web_site_applies_to_its_front_matter(workspace, documents)
     assert set(levels.filter(source=source).values_list("trust_level", flat=True)) == {"secondary"}
 
 
-def test_one_transaction_changes_a_limited_number(workspace, documents, monkeypatch):
+def test_default_trust_is_applied_in_batches(workspace, documents, monkeypatch):
     monkeypatch.setattr(trust_levels, "BATCH", 3)
     source = Source.objects.in_workspace(workspace).get(key="docs")
     assert [apply_default_trust(workspace.pk, source.pk) for _ in range(3)] == [3, 2, 0]

@@ -38,7 +38,7 @@ def embedded_workspace(workspace):
     return workspace
 
 
-def test_an_embedder_that_is_written_wrong_is_an_error_of_the_settings(embedders):
+def test_malformed_embedder_setting_is_a_check_error(embedders):
     assert embedder_checks.check_settings() == []
     embedders(FIRST, "openai:m?colour=red")
     (error,) = embedder_checks.check_settings()
@@ -47,7 +47,7 @@ def test_an_embedder_that_is_written_wrong_is_an_error_of_the_settings(embedders
         embedder_checks.prepare_models()
 
 
-def test_every_embedder_of_the_settings_is_tried(embedders):
+def test_doctor_tries_every_configured_embedder(embedders):
     with serving(answer_well) as good, serving(raw(b"{}", status=401)) as locked:
         embedders(FIRST, at(good) + "&max_tokens=128", at(locked).replace(":m?", ":n?"), "openai:unknown")
         results = results_by_name(embedder_checks.check_embedders(repair=False))
@@ -72,7 +72,7 @@ def test_the_stack_starts_without_the_endpoint_but_not_without_the_model(embedde
     embedder_checks.prepare_models()
 
 
-def test_doctor_says_where_another_model_is_asked_for(embedded_workspace):
+def test_doctor_warns_when_the_chosen_model_differs_from_the_live_one(embedded_workspace):
     assert (
         results_by_name(checks.check_models(repair=False))[f"model of {embedded_workspace.slug}"][0]
         is CheckStatus.OK
@@ -93,7 +93,9 @@ def test_doctor_looks_at_every_space_that_is_filled(embedded_workspace):
     assert ["hash@1" in results[0].detail, "m@1" in results[1].detail] == [True, True]
 
 
-def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(embedded_workspace, embedders):
+def test_workspace_falls_back_to_the_default_when_its_embedder_is_no_longer_allowed(
+    embedded_workspace, embedders
+):
     chosen = store_settings(embedded_workspace, {"embedder": SECOND})
     assert workspace_embedder_name(chosen) == SECOND
     embedders(FIRST)

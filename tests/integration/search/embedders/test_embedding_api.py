@@ -51,7 +51,7 @@ def states(answer):
     return {**named, "retired": [each["embedder"] for each in body["retired"]]}
 
 
-def test_a_change_of_the_model_over_http(client, embedded_workspace):
+def test_embedder_is_changed_rolled_back_and_retired_over_http(client, embedded_workspace):
     answer = client.post(address(embedded_workspace, "/embedding"), {"embedder": SECOND}, format="json")
     assert (answer.status_code, states(answer)) == (
         202,
@@ -78,7 +78,7 @@ def test_a_change_of_the_model_over_http(client, embedded_workspace):
     assert list(acts) == ["embedding.building", "embedding.rolled_back", "embedding.retired"]
 
 
-def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
+def test_api_and_command_report_the_same_embedding_status(client, workspace):
     def both():
         over_http, printed = client.get(address(workspace, "/embedding")).json(), verb("status")
         for status in (over_http, printed):
@@ -115,7 +115,7 @@ def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
     ]
 
 
-def test_a_job_that_waits_says_for_what(client, embedded_workspace, monkeypatch):
+def test_embedding_status_shows_why_its_job_waits(client, embedded_workspace, monkeypatch):
     def dead(self, texts):
         raise EmbedderUnavailable("The embedder answered 503.")
 
@@ -197,7 +197,7 @@ def test_only_managers_change_the_model(embedded_workspace):
         assert reader.delete(address(embedded_workspace, f"/embedding/spaces/{space.pk}")).status_code == 403
 
 
-def test_the_verb_refuses_as_the_address_does(embedded_workspace):
+def test_reembed_command_reports_the_error_codes_of_the_api(embedded_workspace):
     make_workspace()
     for arguments in (["switch"], ["rollback"], ["retire", str(EmbeddingSpace.objects.get().pk)]):
         error = error_of("reembed", *arguments, "--workspace", embedded_workspace.slug, code=2)

@@ -65,7 +65,7 @@ def test_worker_that_fills_two_spaces_stays_small(workspace, embedders):
     assert int(done.stdout.split()[-1]) / 1024 < LIMIT_MB
 
 
-def test_build_that_was_killed_goes_on_from_there(filled_workspace, embedded_dims):
+def test_killed_build_resumes_after_its_last_stored_batch(filled_workspace, embedded_dims):
     begin_reembedding(filled_workspace, embedder=SECOND)
     job = open_job()
     settings = {"KEBAB_EMBEDDER": FIRST, "KEBAB_EMBEDDERS": SECOND, "KEBAB_FAILPOINT": "after_vectors"}

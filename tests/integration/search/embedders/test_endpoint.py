@@ -104,7 +104,7 @@ def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(embedder_at,
             assert close_to([query], ["a query"])
 
 
-def test_the_request_is_the_protocols(embedder_at):
+def test_request_follows_the_openai_embeddings_protocol(embedder_at):
     with serving(answer_well) as stub:
         embedder_at(stub, "query_prefix=ask:+", "passage_prefix=say:+").embed_passages(["a", "b"])
         embedder_at(stub, "query_prefix=ask:+", "encoding=base64").embed_query("a")
@@ -167,7 +167,7 @@ def test_url_of_the_default_endpoint_is_checked(settings, tmp_path):
     assert caught.value.is_lasting
 
 
-def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):
+def test_malformed_embedding_responses_are_refused(embedder_at, pause, subtests):
     for name, garbage in GARBAGE.items():
         with subtests.test("first call", case=name), serving(garbage) as stub:
             embedder = embedder_at(stub)
@@ -185,7 +185,7 @@ def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):
         parse_vectors({"data": [item(0), item(0)]}, count=2, dim=DIM)
 
 
-def test_another_dimension_than_was_said_is_a_lasting_fault(embedder_at):
+def test_vector_of_unexpected_dimension_is_a_permanent_error(embedder_at):
     later = after_a_good_start(items(lambda n: {"index": n, "embedding": [1.0] * 3}))
     for how, dim in ((answer_well, 9), (later, DIM)):
         with serving(how) as stub:
@@ -252,7 +252,7 @@ def test_any_text_can_be_sent_and_a_long_one_is_cut(embedder_at):
     assert len(stub.requests[-1]["input"][0]) == 16 * 16
 
 
-def test_searches_whose_time_is_up_leave_the_embedder_to_the_others(embedder_at):
+def test_search_timeouts_do_not_open_the_embedders_breaker(embedder_at):
     with serving(in_turn(*[answer_well] * 2, *[hang] * 4, answer_well)) as stub:
         embedder = embedder_at(stub)
         for _ in range(4):
@@ -262,7 +262,7 @@ def test_searches_whose_time_is_up_leave_the_embedder_to_the_others(embedder_at)
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip_body])
-def test_an_endpoint_that_never_ends_is_left_at_the_limit(embedder_at, behaviour):
+def test_endless_embedding_response_times_out(embedder_at, behaviour):
     with serving(behaviour) as stub:
         embedder = embedder_at(stub, "limit_s=0.2", "query_limit_s=0.2")
         with pytest.raises(EmbedderUnavailable):
@@ -302,7 +302,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(embedder_at, monkeypa
     assert "10.1.2.3" not in str(caught.value)
 
 
-def test_a_query_is_asked_once_and_a_dead_endpoint_is_left_alone(embedder_at, pause):
+def test_query_is_not_retried_and_the_breaker_opens_after_three_failures(embedder_at, pause):
     with serving(raw(b"{}", status=500)) as stub:
         embedder = embedder_at(stub)
         for _ in range(5):
@@ -315,7 +315,7 @@ def test_a_query_is_asked_once_and_a_dead_endpoint_is_left_alone(embedder_at, pa
         assert close_to([embedder.embed_query("b")], ["b"])
 
 
-def test_queries_that_are_refused_do_not_make_it_a_dead_endpoint(embedder_at):
+def test_refused_queries_do_not_open_the_breaker(embedder_at):
     with serving(refusing(lambda text: text == "bad")) as stub:
         embedder = embedder_at(stub)
         for _ in range(5):
@@ -324,7 +324,7 @@ def test_queries_that_are_refused_do_not_make_it_a_dead_endpoint(embedder_at):
         assert close_to([embedder.embed_query("good")], ["good"])
 
 
-def test_an_unknown_dimension_has_to_be_said(tmp_path):
+def test_unknown_model_requires_a_stated_dimension(tmp_path):
     with pytest.raises(EmbedderUnavailable, match=r"\?dim="):
         create_embedder("openai:some-model", models_dir=tmp_path, threads=1)
     embedder = create_embedder("openai:text-embedding-3-large", models_dir=tmp_path, threads=1)

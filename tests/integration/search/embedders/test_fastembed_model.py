@@ -50,7 +50,7 @@ def test_prefixes_are_put_before_queries_and_passages(tiny):
     assert (embedder.space.query_prefix, embedder.space.passage_prefix) == ("guide ", "alpha beta ")
 
 
-def test_any_text_has_a_vector_which_depends_on_nothing_else_and_a_long_one_is_cut(tiny):
+def test_vector_of_a_text_is_independent_of_its_batch_and_long_text_is_cut(tiny):
     embedder = tiny("max_tokens=16")
     alone = embedder.embed_passages(["apple"])[0]
     beside = embedder.embed_passages(["banana " * 30, "apple", ""])[1]
@@ -62,7 +62,7 @@ def test_any_text_has_a_vector_which_depends_on_nothing_else_and_a_long_one_is_c
     assert embedder.max_tokens == 16
 
 
-def test_its_identity_is_known_before_it_is_loaded_and_names_what_it_is_made_of(tiny, tmp_path):
+def test_space_of_a_model_is_known_without_loading_it(tiny, tmp_path):
     embedder = tiny("languages=en,de")
     assert embedder._model is None
     assert embedder.space.model.startswith("acme/tiny-")

@@ -45,7 +45,7 @@ def test_words_are_searched_throughout_a_change_to_an_embedder_and_back(workspac
     assert (job.state, job.calls, ask(workspace, "pear cake", Mode.HYBRID).degraded) == ("succeeded", 1, ())
 
 
-def test_a_first_build_that_waits_or_is_given_up_holds_nothing_up(workspace):
+def test_held_or_deleted_first_build_does_not_block_later_embedding(workspace):
     workspace = store_settings(workspace, {"embedder": "none"})
     write(workspace, "a.md", "pear tree")
     sync(workspace)

@@ -49,7 +49,7 @@ def test_searches_use_the_live_space_until_the_other_is_complete(filled_workspac
     assert after.hits[0].chunk_id == before.hits[0].chunk_id
 
 
-def test_the_queries_of_each_workspace_are_embedded_by_what_made_its_vectors(filled_workspace):
+def test_queries_are_embedded_by_the_live_model_of_their_workspace(filled_workspace):
     other = make_workspace()
     write(other, "b.md", "pear tree")
     sync(other)
@@ -130,7 +130,7 @@ def test_the_index_of_a_large_space_is_there_before_it_goes_live(filled_workspac
         assert cursor.fetchone()[0] is not None
 
 
-def test_one_command_goes_back_and_another_forth(filled_workspace):
+def test_rollback_swaps_live_and_retired_spaces(filled_workspace):
     before = ask(filled_workspace, "pear tree", Mode.VECTOR)
     change_embedder(filled_workspace)
     write(filled_workspace, "b.md", "pear cake")
@@ -204,7 +204,7 @@ def test_a_space_whose_deletion_has_begun_can_be_built_again(filled_workspace, m
     assert (job.calls, dims(filled_workspace)) == (40, {"live": 64, "retired": 512})
 
 
-def test_a_space_is_kept_for_its_days_and_then_deleted(filled_workspace):
+def test_retired_space_is_deleted_after_seven_days(filled_workspace):
     change_embedder(filled_workspace)
     old = space_in(filled_workspace, "retired")
     kept = old.retire_at - timezone.now()
@@ -238,7 +238,7 @@ def test_the_status_tells_coverage_rate_and_time_left(filled_workspace, monkeypa
     assert (after["embedder"], after["allowed"]) == (FIRST, [FIRST, SECOND, "none"])
 
 
-def test_build_that_broke_off_goes_on_from_there(filled_workspace, embedded_dims, monkeypatch):
+def test_interrupted_build_resumes_after_its_last_stored_batch(filled_workspace, embedded_dims, monkeypatch):
     begin_reembedding(filled_workspace, embedder=SECOND)
     store = embedding_work._store_batch
 

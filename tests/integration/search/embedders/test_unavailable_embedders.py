@@ -37,7 +37,7 @@ def test_one_space_of_an_allowed_embedder_is_built_at_a_time(filled_workspace, e
         begin_reembedding(filled_workspace, embedder=FIRST)
 
 
-def test_the_operators_change_is_no_outage_while_the_old_embedder_is_known(filled_workspace, embedders):
+def test_changed_default_embedder_keeps_search_working_with_the_old_model(filled_workspace, embedders):
     embedders(SECOND, FIRST)
     result = ask(filled_workspace, "pear tree", Mode.HYBRID)
     assert (result.degraded, result.warnings) == ((), ())
@@ -49,7 +49,7 @@ def test_the_operators_change_is_no_outage_while_the_old_embedder_is_known(fille
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
-def test_another_space_is_built_where_the_live_ones_embedder_is_lost(filled_workspace, embedders):
+def test_new_space_is_built_when_the_live_embedder_is_no_longer_configured(filled_workspace, embedders):
     embedders(SECOND)
     write(filled_workspace, "b.md", "cherry")
     begin_reembedding(filled_workspace)
@@ -59,7 +59,7 @@ def test_another_space_is_built_where_the_live_ones_embedder_is_lost(filled_work
     assert ask(filled_workspace, "cherry", Mode.VECTOR).hits[0].doc_path == "b.md"
 
 
-def test_another_space_is_built_while_the_live_ones_embedder_does_not_answer(filled_workspace, monkeypatch):
+def test_new_space_is_built_while_the_live_embedder_is_unavailable(filled_workspace, monkeypatch):
     real = HashEmbedder.embed_passages
 
     def dead(self, texts):
@@ -105,7 +105,7 @@ def test_a_lasting_fault_ends_the_job_with_its_reason(filled_workspace, monkeypa
     assert (job.state, job.error) == ("failed", "The embedder answered 401. Check its key.")
 
 
-def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled_workspace, monkeypatch):
+def test_embedding_job_waiting_for_its_endpoint_is_cancelled_at_once(filled_workspace, monkeypatch):
     released = threading.Event()
 
     @acting_everywhere()
@@ -124,7 +124,7 @@ def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled_workspace, m
     assert job.state == "cancelled"
 
 
-def test_null_embedder_builds_nothing_and_searches_words(filled_workspace):
+def test_embedder_none_searches_by_words_only(filled_workspace):
     with pytest.raises(SpaceConflict, match="none"):
         begin_reembedding(filled_workspace, embedder="none")
     workspace = store_settings(filled_workspace, {"embedder": "none"})

@@ -129,7 +129,7 @@ def test_candidates_of_a_lagging_mirror_are_read(workspace, seq, reads, monkeypa
 
 
 @pytest.mark.parametrize(("kind", "options"), STAGES)
-def test_hit_that_is_gone_makes_room_for_the_next(workspace, before_read, monkeypatch, kind, options):
+def test_deleted_hit_is_replaced_by_the_next_one(workspace, before_read, monkeypatch, kind, options):
     monkeypatch.setattr(runtime(), "reranker", EvenReranker())
     first = write(workspace, "a.md", "apple apple").doc_id
     write(workspace, "b.md", "apple and other words")
@@ -141,7 +141,7 @@ def test_hit_that_is_gone_makes_room_for_the_next(workspace, before_read, monkey
     assert (found.lag, found.degraded) == (1, ())
 
 
-def test_model_reads_no_text_of_a_document_that_is_gone(workspace, before_read, monkeypatch):
+def test_reranker_gets_no_text_of_a_deleted_document(workspace, before_read, monkeypatch):
     monkeypatch.setattr(runtime(), "reranker", reranker := EvenReranker())
     first = write(workspace, "a.md", "apple first").doc_id
     write(workspace, "b.md", "apple second")
@@ -158,7 +158,7 @@ def test_search_that_waits_for_nothing_answers_at_once_and_names_the_lag(workspa
     assert (paths(found), found.seq, found.lag, found.degraded) == ([], seq, 1, ())
 
 
-def test_search_that_is_overtaken_again_and_again_says_what_it_lacks(workspace, seq, before_read):
+def test_search_overtaken_by_writes_reports_its_lag_and_missing_leg(workspace, seq, before_read):
     texts = iter(f"apple {number}" for number in range(100))
     before_read(lambda: write(workspace, "a.md", next(texts)), times=100)
     found = ask(workspace, "apple", min_seq=seq)
@@ -180,7 +180,7 @@ def test_concurrently_deleted_document_is_left_out_silently(workspace, seq, befo
     assert (paths(found), found.seq, found.lag, found.degraded) == (["a.md"], seq + 2, 0, ())
 
 
-def test_candidate_that_the_mirror_alone_has_makes_one_more_search(workspace, seq, monkeypatch):
+def test_hit_missing_in_postgres_causes_one_repeated_search(workspace, seq, monkeypatch):
     reads = []
 
     def read_no_hits(scope, chunk_ids):

@@ -54,7 +54,7 @@ def test_every_candidate_has_both_scores_where_the_legs_overlap_only_in_part(fil
     assert {0.0} < {each["lexical"] for each in scores}
 
 
-def test_fusion_of_the_workspace_is_used_and_a_request_goes_before_it(filled):
+def test_fusion_of_the_request_overrides_the_workspace(filled):
     convex = ask(filled, QUERY, Mode.HYBRID)
     store_settings(filled, {"fusion": "rrf"})
     filled.refresh_from_db()

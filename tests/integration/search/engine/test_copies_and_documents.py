@@ -64,7 +64,7 @@ def test_headings_without_text_come_after_text(workspace):
     assert paths(ask(workspace, "root cause timeline", Mode.HYBRID)) == ["disk.md", "template.md"]
 
 
-def test_copies_are_on_no_later_page(workspace):
+def test_copies_of_a_hit_do_not_appear_on_later_pages(workspace):
     fill_with_copies(workspace)
     first = first_page(workspace, "rigging screws", mode=Mode.LEXICAL, k=1)
     second = fetch_next_page(workspace, first.next_cursor, "x", reader=Reader())
@@ -145,7 +145,7 @@ def test_total_counts_documents(manuals):
     assert ask(manuals, "'bilge AND pump'", Mode.LEXICAL, group="document").lexical_total.value == 2
 
 
-def test_pages_of_documents_together_are_the_list(manuals):
+def test_pages_of_grouped_documents_concatenate_to_the_full_list(manuals):
     whole = first_page(manuals, "bilge pump", group="document", k=10)
     page = first_page(manuals, "bilge pump", group="document", k=1)
     hits = list(page.hits)

@@ -36,7 +36,7 @@ def test_list_is_found_by_its_owner_alone_until_it_is_forgotten(client, owner):
     assert client.keys(f"kebab:cursor*:{owner}*") == []  # with its count
 
 
-def test_owner_has_room_for_so_many_bytes_until_its_time_is_over(client, owner, settings):
+def test_stored_lists_of_an_owner_are_limited_in_bytes(client, owner, settings):
     settings.KEBAB_CURSOR_LIMIT_BYTES = 10
     store = CursorStore(client)
     assert store.store(owner, "a", b"123456")
@@ -62,7 +62,7 @@ def test_failed_redis_is_not_asked_again_for_a_second(tmp_path, monkeypatch):
             assert ("nothing.sock" in str(refused.value)) is is_asked
 
 
-def test_full_redis_keeps_nothing_and_still_gives_what_it_has(client, owner):
+def test_full_redis_refuses_new_lists_and_returns_stored_ones(client, owner):
     store = CursorStore(client)
     store.store(owner, "a", b"list")
     full = redis.exceptions.OutOfMemoryError("OOM command not allowed")

@@ -91,7 +91,7 @@ def test_unknown_words_are_corrected_where_that_is_safe(filled, subtests):
     assert correct(filled, "databse", path_glob=("b.md",)).text == "databse"
 
 
-def test_word_that_nothing_under_the_filters_has_is_split_and_not_corrected(workspace):
+def test_word_unknown_under_the_filters_is_only_split(workspace):
     fill(workspace)
     write(workspace, "c.md", "The ratelimit of the databases, hinstallation.")
     sync(workspace)
@@ -100,7 +100,7 @@ def test_word_that_nothing_under_the_filters_has_is_split_and_not_corrected(work
     assert correct(workspace, "hinstallation", path_glob=("b.md",)).text == "hinstallation"
 
 
-def test_last_word_may_be_the_beginning_of_one_unless_a_blank_follows(filled):
+def test_unfinished_last_word_matches_as_a_prefix(filled):
     unfinished = CorrectedQuery("install the confi", is_unfinished=True)
     assert correct(filled, "install the confi") == unfinished
     assert not correct(filled, "install the confi ").is_unfinished
@@ -163,7 +163,7 @@ def test_nearer_word_comes_before_the_commoner_one(workspace):
     assert suggest(workspace, "contesnt") == "contents"
 
 
-def test_commoner_of_equally_near_words_is_meant(workspace):
+def test_suggestion_prefers_the_more_frequent_of_equally_near_words(workspace):
     write_each(workspace, ["the table", "a table", "a cable"])
     sync(workspace)
     assert suggest(workspace, "tabel") == "table"

@@ -125,7 +125,7 @@ def test_name_of_one_word_is_read_from_the_posting_lists_under_the_filters(works
     assert found_paths(workspace, "makePort", lang=("xx",)) == []
 
 
-def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_embedder, monkeypatch):
+def test_exact_leg_out_of_time_is_reported_as_degraded(filled, settings, set_embedder, monkeypatch):
     set_embedder("none")
     lexical = ask(filled, "rate_limit", Mode.HYBRID)
     monkeypatch.setattr(MirrorView, "is_late", lambda view: settings.KEBAB_LEG_LIMIT_MS == 0)
@@ -136,7 +136,7 @@ def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_e
     assert "exact" in ask(filled, "rate_limit", Mode.HYBRID).degraded
 
 
-def test_no_name_makes_the_leg_fail(filled, subtests):
+def test_exact_leg_accepts_any_quoted_text(filled, subtests):
     for text in ('"(" "x"', '"質"', "a\x00b_c", '"' * 50, "std::::x", "#.#", '"* NEAR("', "operator()"):
         with subtests.test(text=text):
             found = find(filled, text)
@@ -201,7 +201,7 @@ def test_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
     assert found_paths(workspace, "converts") == found_paths(workspace, "apple") == []
 
 
-def test_hybrid_puts_a_definition_above_what_both_other_lists_rank_high(workspace, set_embedder):
+def test_hybrid_ranks_a_definition_above_frequent_mentions(workspace, set_embedder):
     set_embedder("hash")
     write(workspace, "uses.md", *(f"rate_limit rate_limit, rate_limit {number}" for number in range(30)))
     reference = below("rate_limit", "How often a caller may ask in one of many minutes.")
@@ -213,7 +213,7 @@ def test_hybrid_puts_a_definition_above_what_both_other_lists_rank_high(workspac
     assert ask(workspace, "rate_limit", Mode.LEXICAL).hits[0].retrieval.exact_rank is None
 
 
-def test_query_may_fuse_the_two_legs_alone(workspace):
+def test_exact_leg_can_be_switched_off_by_the_query(workspace):
     fill(workspace)
     sync(workspace)
     embed(workspace)
@@ -227,7 +227,7 @@ def test_query_may_fuse_the_two_legs_alone(workspace):
         assert (hit.score, hit.retrieval.exact_rank) == (pytest.approx(expected, abs=1e-9), None)
 
 
-def test_word_with_a_number_is_not_buried_by_what_has_the_number(workspace, set_embedder):
+def test_exact_word_with_a_number_ranks_above_hits_of_the_number_alone(workspace, set_embedder):
     set_embedder("hash")
     parts = (below(f"Part 0 of {n}", "kestrel, or 0 of them", ordinal=n) for n in range(30))
     write(workspace, "parts.md", *parts)
@@ -237,7 +237,7 @@ def test_word_with_a_number_is_not_buried_by_what_has_the_number(workspace, set_
     assert ask(workspace, "kestrel0", Mode.HYBRID).hits[0].doc_path == "note.md"
 
 
-def test_exact_list_takes_part_only_with_something_found(workspace, set_embedder):
+def test_exact_leg_without_results_does_not_change_fusion_scores(workspace, set_embedder):
     set_embedder("none")
     write(workspace, "a.md", "a rate and a limit")
     write(workspace, "b.md", below("deploy the server", "deploy the server"))
@@ -249,7 +249,7 @@ def test_exact_list_takes_part_only_with_something_found(workspace, set_embedder
         assert not leg.has_names
 
 
-def test_one_sign_of_a_script_without_spaces_is_found_in_a_phrase(workspace):
+def test_single_chinese_character_is_found_when_quoted(workspace):
     write(workspace, "a.md", "阅读部署指南")
     sync(workspace)
     assert found_paths(workspace, "「署」") == ["a.md"]

@@ -43,7 +43,7 @@ def labels(result):
 
 @pytest.mark.parametrize("fusion", Fusion)
 @pytest.mark.parametrize("text", NONSENSE)
-def test_all_hits_of_nonsense_are_related(filled, text, fusion):
+def test_nonsense_query_has_only_related_hits(filled, text, fusion):
     for mode in Mode:
         result = ask(filled, text, mode, fusion=fusion)
         assert all(labels(result)) and len(result.hits) == (0 if mode is Mode.LEXICAL else 10)
@@ -62,13 +62,13 @@ def test_related_hits_follow_and_are_counted_and_left_out_with_the_floor(filled,
     assert result.related_total == floored.related_total == 12 - n_relevant
 
 
-def test_the_same_order_without_related_hits_is_that_of_the_scores(filled):
+def test_hits_above_the_floor_are_ordered_by_score(filled):
     for mode in (Mode.HYBRID, Mode.VECTOR):
         relevant = [hit.score for hit in ask(filled, FERRY, mode, k=12).hits if not hit.related]
         assert relevant == sorted(relevant, reverse=True)
 
 
-def test_words_decide_alone_without_vectors(filled, set_embedder):
+def test_floor_uses_words_alone_without_vectors(filled, set_embedder):
     set_embedder("none")
     hybrid = ask(filled, FERRY)
     assert not any(labels(hybrid)) and hybrid.hits[0].doc_path == "000.md"
@@ -130,6 +130,6 @@ def test_explanation_and_why_not_name_the_floor(filled):
         assert any(row["chunk_id"] == target.chunk_id for row in explained["fused"]) is not floor
 
 
-def test_cosines_of_another_model_label_no_hit_of_a_few(filled, monkeypatch):
+def test_floor_labels_no_hit_when_the_model_has_no_calibration(filled, monkeypatch):
     monkeypatch.setattr("search.engine.run.MODEL", "another")
     assert not any(labels(ask(filled, NONSENSE[0], Mode.HYBRID)))

@@ -67,14 +67,14 @@ def test_scores_are_reciprocal_rank_fusion_of_the_ranks_with_the_workspace_s_k(f
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
 
 
-def test_ranks_are_those_of_the_legs(filled):
+def test_leg_ranks_of_hybrid_hits_equal_the_ranks_of_single_modes(filled):
     fused = ranks(ask(filled, QUERY, Mode.HYBRID, k=100))
     for mode, leg in ((Mode.LEXICAL, 0), (Mode.VECTOR, 1)):
         ranked = {path: both[leg] for path, both in fused.items() if both[leg]}
         assert sorted(ranked, key=ranked.get) == paths(ask(filled, QUERY, mode, k=100))
 
 
-def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
+def test_hybrid_returns_hits_found_by_one_leg_only(workspace):
     write(workspace, "words.md", "apple")
     sync(workspace)
     write(workspace, "meaning.md", "orange apple")  # embedded, and not mirrored yet

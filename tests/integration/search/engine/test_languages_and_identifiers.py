@@ -28,7 +28,7 @@ def test_words_of_any_language_are_found_and_marked(workspace, subtests):
             assert paths(ask(workspace, query, path_glob=("a.md",))) == ["a.md"]
 
 
-def test_name_with_its_sign_comes_before_a_lone_letter(workspace):
+def test_cpp_ranks_above_a_lone_letter_c(workspace):
     write(workspace, "vitamin.md", "c " * 30)
     write(workspace, "language.md", "templates of C++ take a while to learn and longer to master")
     sync(workspace)
@@ -45,7 +45,7 @@ def test_whole_name_comes_before_its_parts(workspace):
     assert sorted(paths(ask(workspace, "rate_limit"))) == ["parts.md", "whole.md"]
 
 
-def test_run_without_spaces_relaxes_into_pairs(workspace):
+def test_chinese_query_is_relaxed_into_character_pairs(workspace):
     write(workspace, "part.md", "设定好方法")
     write(workspace, "whole.md", "如何设定部署方法的说明文档在这里")
     sync(workspace)

@@ -35,7 +35,7 @@ def candidates(found):
     return list(zip(tiers, found.scores.tolist(), unpack_ids(found.ids), strict=True))
 
 
-def test_all_terms_come_before_some(workspace):
+def test_hits_with_all_terms_rank_above_hits_with_some(workspace):
     write(workspace, "some.md", "apple apple apple")
     write(workspace, "all.md", "apple pear and a good many other words that make this chunk a long one")
     write(workspace, "none.md", "plum")
@@ -71,7 +71,7 @@ def test_equal_scores_are_ordered_by_chunk_id_wherever_the_list_is_cut(workspace
                 assert candidates(find(workspace, text, limit)) == whole[:limit]
 
 
-def test_total_counts_what_has_every_term_under_the_filters(workspace, subtests):
+def test_lexical_total_counts_chunks_with_all_terms_under_the_filters(workspace, subtests):
     write(workspace, "a.md", *["apple pear"] * 30, *["apple"] * 10)
     write(workspace, "b.md", "plum", source="other")
     write(workspace, "a.md", *["apple"] * 5, source="other")
@@ -109,7 +109,7 @@ def test_query_pasted_from_a_page_is_searched_by_its_rarest_words(workspace):
         found_paths(workspace, f"'{' OR '.join(words)}'")
 
 
-def test_raw_queries_speak_fts5(workspace, subtests):
+def test_quoted_query_uses_fts5_syntax(workspace, subtests):
     for path, text in (("apple.md", "apple"), ("plum.md", "plum"), ("both.md", "apple pear")):
         write(workspace, path, text)
     sync(workspace)

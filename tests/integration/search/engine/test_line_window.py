@@ -25,7 +25,7 @@ def read_all(content):
 
 
 @given(text=texts, charset=st.sampled_from(["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]))
-def test_marked_wide_characters_are_read_like_any_other_text(text, charset):
+def test_text_with_a_byte_order_mark_is_decoded(text, charset):
     assume(not text.startswith("\0"))  # after a mark of UTF-16 it makes one of UTF-32
     content = f"\ufeff{text}".encode(charset)
     assert read_all(content) == split_lines(text.replace("\0", "\ufffd")) == split_lines(decode(content))
@@ -48,7 +48,7 @@ def test_window_is_a_slice_of_the_lines_that_the_parsers_number(text, mark, firs
 
 
 @given(content=st.binary(max_size=40))
-def test_any_bytes_are_shown(content):
+def test_line_window_shows_any_bytes_without_nuls(content):
     assert all("\0" not in line for line in read_all(content))
 
 

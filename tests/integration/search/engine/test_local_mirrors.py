@@ -64,7 +64,7 @@ def hold_up_sync(monkeypatch):
     may_go_on.set()
 
 
-def test_search_that_names_its_write_sees_it(workspace):
+def test_search_with_min_seq_finds_the_write(workspace):
     sync(workspace)
     for n in range(3):
         seq = write(workspace, f"{n}.md", f"apple number{n}").seq
@@ -127,7 +127,7 @@ def test_change_that_is_not_mirrored_in_time_is_named(workspace, settings):
         ask(workspace, "apple", min_seq=seq)
 
 
-def test_wait_for_a_change_that_nobody_wrote_sleeps_between_looks(workspace, clock):
+def test_waiting_for_an_unwritten_change_polls_with_pauses(workspace, clock):
     sync(workspace)
     with pytest.raises(NotSearchableYet):
         local_mirrors.wait_for_seq(workspace.pk, 99, limit_s=1)
@@ -151,7 +151,7 @@ def test_mirror_that_is_built_or_far_behind_is_waited_for_no_longer_than_the_lim
             may_go_on.clear()
 
 
-def test_command_makes_a_mirror_itself_however_long_that_takes(workspace, monkeypatch, clock):
+def test_command_builds_a_missing_mirror_without_a_time_limit(workspace, monkeypatch, clock):
     seq, build = write(workspace, "a.md", "apple").seq, mirror_sync._rebuild
 
     def slow(*given, **named):
@@ -275,7 +275,7 @@ def test_deleting_a_workspace_removes_mirror_and_blobs(mirrored_workspace):
     assert not default_storage.exists(name)
 
 
-def test_concurrent_search_gets_no_threads():
+def test_only_one_search_at_a_time_gets_leg_threads():
     with local_mirrors.leg_threads() as first, local_mirrors.leg_threads() as second:
         assert first is not None
         assert second is None
@@ -287,7 +287,7 @@ def test_concurrent_search_gets_no_threads():
         assert fourth is first
 
 
-def test_searches_in_other_threads_count():
+def test_leg_threads_are_exclusive_across_threads():
     inside, done = threading.Event(), threading.Event()
 
     def search():

@@ -25,7 +25,7 @@ def outdated_workspace(workspace):
     return workspace
 
 
-def test_retriever_of_vectors_flags_another_model_when_it_is_made(outdated_workspace, caplog):
+def test_vector_retriever_reports_a_model_mismatch_on_creation(outdated_workspace, caplog):
     for made in (HybridRetriever, VectorRetriever):
         caplog.clear()
         mismatch = made(outdated_workspace, Reader()).mismatch
@@ -36,7 +36,7 @@ def test_retriever_of_vectors_flags_another_model_when_it_is_made(outdated_works
     assert (ask(outdated_workspace, "apple").warnings, caplog.text) == ((), "")
 
 
-def test_log_has_the_mismatch_once_and_every_answer_does(outdated_workspace, caplog):
+def test_model_mismatch_is_logged_once_and_warned_of_in_every_response(outdated_workspace, caplog):
     caplog.set_level(logging.WARNING)
     for mode in (Mode.HYBRID, Mode.VECTOR, Mode.HYBRID):
         result = ask(outdated_workspace, "apple", mode)

@@ -149,7 +149,7 @@ def test_operator_narrows_the_hits_of_each_mode(filled, subtests):
             assert sorted(paths(result)) == sorted(expected)
 
 
-def test_each_leg_and_each_check_of_candidates_obeys_by_itself(filled, subtests):
+def test_operators_restrict_each_leg_and_candidate_check(filled, subtests):
     rows = Document.objects.in_workspace(filled).values_list("chunks__chunk_id", "path")
     name_of = {chunk_id.hex: path for chunk_id, path in rows}
     ids = pack_ids(sorted([*name_of, "0" * 32]))
@@ -186,14 +186,14 @@ def test_query_without_the_option_or_with_raw_syntax_has_no_operators(filled):
     assert len(ask(filled, "'days'", operators=True).hits) == len(ALL)
 
 
-def test_channel_of_its_own_keeps_its_text(filled):
+def test_operators_do_not_change_explicit_channels(filled):
     channels = QueryChannels(vector="days -chatbot", lexical="chatbots days", rerank="days")
     result = ask(filled, "days -chatbot", Mode.HYBRID, channels=channels, operators=True, explain=True)
     assert sorted(paths(result)) == sorted(ALL - {BOT})
     assert "chatbots" in result.explain["match"]["every"]
 
 
-def test_next_page_meets_the_operators_still(filled):
+def test_operators_apply_to_the_next_page(filled):
     query = SearchQuery(text="days -chatbot", mode=Mode.LEXICAL, k=1, operators=True)
     first = search(filled, query, caller="somebody")
     Document.objects.in_workspace(filled).filter(path=REFUND).update(title="Chatbot")

@@ -47,7 +47,7 @@ def test_filtered_or_switched_off_statement_is_planned_each_time(orchard, settin
     assert not any("EXECUTE" in sql or "PREPARE" in sql for sql in sent)
 
 
-def test_forgotten_or_rolled_back_plan_stops_no_search(orchard):
+def test_search_works_after_prepared_statements_are_deallocated(orchard):
     expected = ask(orchard, "apple").hits
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
@@ -61,7 +61,7 @@ def test_forgotten_or_rolled_back_plan_stops_no_search(orchard):
     assert ask(orchard, "apple").hits == expected
 
 
-def test_migration_under_way_stops_no_search(orchard):
+def test_search_works_while_a_migration_changes_a_column_type(orchard):
     expected = ask(orchard, "apple", Mode.HYBRID).hits
     altering = f"ALTER TABLE {Chunk._meta.db_table} ALTER section_label TYPE"
     usual = Chunk._meta.get_field("section_label").db_type(connection)

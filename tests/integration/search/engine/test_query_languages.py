@@ -42,7 +42,7 @@ def fill(workspace):
     write(workspace, "other.md", "Something else altogether.", lang="en")
 
 
-def test_question_that_the_model_cannot_read_is_answered_by_its_words(filled, english):
+def test_question_in_an_unsupported_language_uses_the_lexical_leg_only(filled, english):
     result = ask(filled, GERMAN, Mode.HYBRID, explain=True)
     assert result.degraded == ("vector",)
     assert paths(result) == paths(ask(filled, GERMAN, Mode.LEXICAL))
@@ -59,7 +59,7 @@ def test_leg_that_is_off_sends_no_statement(filled, settings, django_assert_max_
         ask(filled, GERMAN, Mode.HYBRID)
 
 
-def test_question_that_it_can_read_has_both_legs(filled, english):
+def test_question_in_a_supported_language_uses_both_legs(filled, english):
     result = ask(filled, ENGLISH, Mode.HYBRID, explain=True)
     assert result.degraded == ()
     assert result.vector_window is not None
@@ -72,7 +72,7 @@ def test_search_by_vectors_alone_answers_in_any_language(filled):
     assert (result.degraded, len(result.hits)) == ((), 3)
 
 
-def test_words_of_no_certain_language_are_taken_for_the_workspace_s(filled):
+def test_undetermined_query_language_defaults_to_the_workspace_language(filled):
     assert ask(filled, "Panthers", Mode.HYBRID).degraded == ()
     EmbeddingSpace.objects.in_workspace(filled).update(known_share=0.0)
     assert ask(filled, "Panthers", Mode.HYBRID).degraded == ("vector",)

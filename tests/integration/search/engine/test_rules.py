@@ -35,7 +35,7 @@ def test_two_way_synonyms_find_what_either_finds(handbook):
     assert paths(ask(handbook, "k8s containers")) == ["k.md"]
 
 
-def test_a_word_may_mean_a_phrase_and_a_phrase_a_word(handbook):
+def test_synonyms_map_words_to_phrases_and_back(handbook):
     set_rules(handbook, {"kind": "synonyms", "words": ["PTO"], "means": ["paid time off"]})
     result = ask(handbook, "pto")
     assert (paths(result), result.hits[0].retrieval.tier) == (["leave.md"], "all")

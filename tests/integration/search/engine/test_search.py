@@ -16,7 +16,7 @@ from tests.support.corpus import write
 from tests.support.search import ask, embed, paths, sync
 
 
-def test_search_where_nothing_was_written_is_whole_and_finds_nothing(workspace, subtests):
+def test_empty_workspace_returns_no_hits_without_degradation(workspace, subtests):
     for mode in (Mode.LEXICAL, Mode.HYBRID):
         for text in ("apple pear", "'apple OR pear'", '"getUser"', "部署指南"):
             with subtests.test(mode=mode, text=text):
@@ -44,7 +44,7 @@ def test_missing_mirror_is_named_where_something_was_written(workspace, monkeypa
     assert paths(ask(workspace, "apple")) == ["a.md"]
 
 
-def test_hits_without_snippets_are_the_same_and_make_none(workspace, monkeypatch):
+def test_search_without_snippets_returns_the_same_hits_and_builds_none(workspace, monkeypatch):
     for number in range(5):
         write(workspace, f"{number}.md", "pepper " * (number + 1), "salt")
     sync(workspace)

@@ -147,7 +147,7 @@ def test_filter_narrows_what_both_legs_find(filled, subtests):
             assert [hit.rank for hit in result.hits] == list(range(1, len(expected) + 1))
 
 
-def test_each_leg_and_each_check_of_candidates_filters_by_itself(filled, subtests):
+def test_filters_restrict_each_leg_and_candidate_check(filled, subtests):
     rows = Document.objects.in_workspace(filled).values_list("chunks__chunk_id", "path", "version__tag")
     name_of = {chunk_id.hex: f"{path}{tag}" for chunk_id, path, tag in rows}
     ids = pack_ids(sorted([*name_of, "0" * 32]))
@@ -185,7 +185,7 @@ def test_filter_that_changes_under_a_lagging_mirror_is_kept_by_the_read_back(fil
         assert paths(ask(filled, "apple", mode, tags_any=("fruit",))) == []
 
 
-def test_document_inside_the_glob_is_found_behind_more_outside_than_a_leg_is_asked_for(workspace):
+def test_filtered_document_is_found_behind_many_better_unfiltered_ones(workspace):
     write(workspace, "outside/all.md", *["apple"] * (candidate_limit(1) + 5))
     write(workspace, "inside/one.md", "apple among a good many other words that make it a weaker match")
     sync(workspace)

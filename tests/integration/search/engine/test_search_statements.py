@@ -88,7 +88,7 @@ def codes(orchard, settings):
     code_cache().delete(orchard.pk, space)
 
 
-def test_query_without_a_word_looks_for_nothing(orchard, sent_statements, read):
+def test_query_without_words_sends_no_search_statement(orchard, sent_statements, read):
     for mode in Mode:
         for text in ("", " \t\n", "''", "\0"):
             sent_statements.clear()

@@ -53,7 +53,7 @@ def test_sorted_lists_are_merged_in_their_order(transactional_db, sort, text):
 
 
 @pytest.mark.parametrize("sizes", _SIZES)
-def test_hits_are_those_of_the_whole_lists(make_spaces, sizes):
+def test_merged_hits_equal_the_merge_of_complete_lists(make_spaces, sizes):
     spaces = make_spaces(sizes)
     whole = [
         (hit.rank, -hit.score, space.slug, hit.doc_path)

@@ -23,14 +23,14 @@ def believe(tuples, pages):
         )
 
 
-def test_a_table_that_was_never_counted_is(workspace):
+def test_table_without_statistics_is_analysed(workspace):
     believe(tuples=-1, pages=0)
     write(workspace, "a.md", *(f"apple {n}" for n in range(40)))
     assert set(refresh_statistics()) == TABLES
     assert rows_believed("search_chunk") == 40
 
 
-def test_a_table_is_counted_again_when_it_has_outgrown_its_statistics(workspace):
+def test_outgrown_table_is_analysed_again(workspace):
     write(workspace, "a.md", *(f"apple {n} {'pear ' * 60}" for n in range(400)))
     refresh_statistics()
     assert refresh_statistics() == []
@@ -39,7 +39,7 @@ def test_a_table_is_counted_again_when_it_has_outgrown_its_statistics(workspace)
     assert rows_believed("search_chunk") == 400
 
 
-def test_a_table_of_any_size_is_compared_with_its_statistics(workspace):
+def test_statistics_of_a_16_tb_table_are_compared_without_overflow(workspace):
     believe(tuples=10**9, pages=2**31 - 1)  # 16 TB
     try:
         assert refresh_statistics() == []

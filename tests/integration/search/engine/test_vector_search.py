@@ -38,7 +38,7 @@ def test_equal_vectors_are_ordered_by_chunk_id(workspace):
     assert [hit.chunk_id for hit in ask(workspace, "apple", Mode.VECTOR, k=7).hits] == ids[:7]
 
 
-def test_chunks_get_found_as_they_get_their_vectors(workspace):
+def test_vector_search_finds_chunks_as_soon_as_they_are_embedded(workspace):
     write(workspace, "a.md", *(f"alpha number{n}" for n in range(10)))
     sync(workspace)
     result = ask(workspace, "alpha", Mode.VECTOR)

@@ -134,7 +134,7 @@ def test_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, m
     assert reported["fused_rank"] == 2
 
 
-def test_hit_by_its_vector_is_returned_before_its_words_are_indexed(orchard):
+def test_why_not_reports_a_hit_of_the_vector_leg_before_the_mirror_has_it(orchard):
     write(orchard, "b.md", "apple")
     embed(orchard)
     reported = verdict(orchard, chunk_of(orchard, "b.md"), mode=Mode.HYBRID)

@@ -81,7 +81,7 @@ def test_unreadable_place_or_query_is_refused(subtests, place):
     assert not Feedback.objects.exists()
 
 
-def test_feedback_is_shown_to_who_reads_all_and_to_who_gave_it_while_they_read_it(place):
+def test_feedback_is_visible_to_reviewers_and_to_its_author_with_access(place):
     workspace, legal = place
     insider, outsider = token_of(workspace, legal), token_of(workspace)
     say(insider, citation="secret.md", source="vault")
@@ -115,7 +115,7 @@ def test_a_topic_is_what_most_found_relevant(place):
     assert store_topics_from_feedback(access) == TopicChanges(unchanged=1)
 
 
-def test_places_that_differ_make_the_document_relevant(place):
+def test_differing_citations_judge_the_whole_document(place):
     for citation in ("apples.md#L1-L9", "apples.md#L11-L19"):
         say(token_of(place[0]), citation=citation)
     store_topics_from_feedback(operator_of(place[0]))
@@ -123,7 +123,7 @@ def test_places_that_differ_make_the_document_relevant(place):
     assert found.qrels == (Qrel(path="apples.md", source="docs"),)
 
 
-def test_a_topic_goes_when_nothing_is_relevant_any_more(place):
+def test_topic_is_deleted_when_no_feedback_is_positive(place):
     teller, access = token_of(place[0]), operator_of(place[0])
     say(teller)
     store_topics_from_feedback(access)
@@ -132,7 +132,7 @@ def test_a_topic_goes_when_nothing_is_relevant_any_more(place):
     assert judged_topics(access, "feedback") == []
 
 
-def test_topics_are_made_of_what_the_caller_sees(place):
+def test_topics_are_created_only_from_feedback_the_caller_may_read(place):
     workspace, legal = place
     say(token_of(workspace, legal), citation="secret.md", source="vault")
     outsider = token_of(workspace)

@@ -30,7 +30,7 @@ def counts(workspace):
     return [model.objects.in_workspace(workspace).count() for model in MODELS]
 
 
-def test_all_of_it_goes_with_its_workspace_and_stays_elsewhere(workspace):
+def test_evaluation_rows_are_deleted_only_with_their_workspace(workspace):
     other = make_workspace()
     for each in (workspace, other):
         fill(each)

@@ -109,7 +109,7 @@ def test_a_version_of_a_document_is_another_document(orchard):
     assert only(evaluate(orchard, [judged], LEXICAL)).measures["RR@10"] == 1
 
 
-def test_a_run_reads_what_its_reader_may(orchard):
+def test_run_searches_only_sources_of_its_reader(orchard):
     write(orchard, "secret.md", "apple harvest of the director", source="vault")
     restrict(Source.objects.get(workspace=orchard, key="vault"))
     sync(orchard)
@@ -135,7 +135,7 @@ def test_settings_reach_the_search_and_not_the_workspace(orchard):
     assert Workspace.objects.get(pk=orchard.pk).settings == orchard.settings == {}
 
 
-def test_a_run_s_fusion_is_the_one_that_fuses(orchard):
+def test_run_uses_its_own_fusion_or_the_workspace_setting(orchard):
     def scores(settings):
         found = only(evaluate(orchard, [topic("q", "apple harvest")], RunSettings.of(settings)))
         return [each.score for each in found.ranking]
@@ -152,7 +152,7 @@ def test_degraded_legs_are_counted(orchard, settings):
     assert result.degradation_counts == {"vector": 2}
 
 
-def test_advance_is_called_for_each_topic_and_none_is_refused(orchard):
+def test_advance_callback_is_called_per_topic_and_can_stop_the_run(orchard):
     steps = []
 
     def advance():

@@ -48,7 +48,7 @@ def finished_run(access, topics=TOPICS, settings=LEXICAL, **fields):
     return execute_run(run, reader=access.reader)
 
 
-def test_a_run_takes_its_topics_along_before_it_is_carried_out(access):
+def test_run_keeps_its_topics_when_the_set_is_deleted(access):
     store_topics(access, TOPICS)
     run = open_run(access, judged_topics(access), LEXICAL, topic_set="golden", name="before")
     delete_topics(access, "golden")
@@ -71,7 +71,7 @@ def test_stored_run_equals_the_evaluation(orchard, access):
     assert (rows[2].is_empty, rows[2].is_refused, rows[0].is_empty) == (True, True, False)
 
 
-def test_the_record_has_what_a_repetition_needs(orchard, access):
+def test_run_record_holds_settings_versions_and_digests(orchard, access):
     run = finished_run(access, settings=RunSettings.of({"fusion": "convex", "rrf_k": 7}))
     record = run.record
     assert (
@@ -91,7 +91,7 @@ def test_the_record_has_what_a_repetition_needs(orchard, access):
     assert orchard.settings == {}
 
 
-def test_the_digests_tell_whether_topics_or_judgements_are_others(access):
+def test_run_digests_change_with_topics_and_judgements(access):
     digests = finished_run(access).record["set"]["sha256"]
     assert finished_run(access, TOPICS[::-1]).record["set"]["sha256"] == digests
     reworded = finished_run(access, [*TOPICS[:3], topic("a b", "pears", Qrel(path="pears.md"))])
@@ -129,7 +129,7 @@ class Stopping:
             raise Killed
 
 
-def test_a_run_that_stopped_is_taken_up_where_it_stood(access):
+def test_interrupted_run_resumes_at_the_next_topic(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     with pytest.raises(Killed):
         execute_run(run, reader=OPERATOR, advance=Stopping(at=3))
@@ -198,7 +198,7 @@ def test_run_is_exported_for_trec_eval(access):
     assert "a%20b Q0 pears.md 1" in format_trec_run(run)
 
 
-def test_two_runs_are_compared_over_what_both_asked_and_judged_alike(access):
+def test_runs_are_compared_on_topics_they_share_with_equal_judgements(access):
     first = finished_run(access)
     narrowed = [
         TOPICS[0],
@@ -241,7 +241,7 @@ def vault(orchard):
     return legal
 
 
-def test_a_run_is_there_for_its_caller_and_for_who_reads_all(orchard, access, vault):
+def test_run_is_visible_to_its_creator_and_to_readers_of_all_sources(orchard, access, vault):
     mine, other, insider = token_of(orchard), token_of(orchard), token_of(orchard, vault)
     run = finished_run(mine, [topic("q", "apple harvest", "apples.md")])
     theirs = finished_run(access)

@@ -63,7 +63,7 @@ def test_stored_topics_are_read_back(access):
     assert found[1:] == asked[1:]
 
 
-def test_keeping_again_changes_what_is_other_and_nothing_else(access):
+def test_storing_topics_again_updates_only_changed_ones(access):
     store_topics(access, [topic("a", "apple", LINES), topic("b", "pear", "apples.md")])
     pks = dict(Topic.objects.values_list("topic_id", "pk"))
     again = [topic("a", "apple", LINES), topic("b", "pears", Qrel(path="apples.md", source="docs", grade=0))]
@@ -85,7 +85,7 @@ def test_an_export_imported_elsewhere_is_the_same_export(access):
     assert write_golden(TopicCollection(topics=tuple(again), topic_set="golden")) == exported
 
 
-def test_sets_are_apart(access):
+def test_topic_sets_are_listed_and_deleted_separately(access):
     store_topics(access, [topic("a", "apple", LINES)])
     store_topics(access, [topic("a", "other"), topic("n", "none", is_unanswerable=True)], topic_set="nightly")
     assert list_sets(access) == [
@@ -114,7 +114,7 @@ def test_a_topic_is_found_and_deleted_by_its_id(access):
             find()
 
 
-def test_acts_are_in_the_audit_log(access):
+def test_changes_to_topics_are_audited(access):
     store_topics(access, [topic("a", "apple"), topic("b", "pear")])
     store_topics(access, [topic("a", "apple")])  # changes nothing
     delete_topic(access, find_topic(access, "golden", "a").pk)
@@ -127,7 +127,7 @@ def test_acts_are_in_the_audit_log(access):
     ]
 
 
-def test_judgement_without_a_source_is_of_the_readable_one_with_the_document(subtests, place, access):
+def test_judgement_without_a_source_uses_the_only_readable_source_with_the_document(subtests, place, access):
     for key in ("docs", "vault"):
         write(place[0], "both.md", "both", source=key)
     sources = {"apples.md": "docs", "secret.md": "vault", "nowhere.md": None, "both.md": None}
@@ -217,7 +217,7 @@ def test_judgements_outlive_their_document_and_go_with_their_source(place, acces
     assert ids(token_of(workspace)) == ["a", "h"]
 
 
-def test_two_who_add_the_same_topic_at_once_end_with_one(access, monkeypatch):
+def test_concurrently_added_topic_is_stored_once(access, monkeypatch):
     """The second comes between the first one's look and its writing."""
     real = topic_sets._add_rows
 
@@ -232,7 +232,7 @@ def test_two_who_add_the_same_topic_at_once_end_with_one(access, monkeypatch):
     assert (found.text, [each.fragment for each in found.qrels]) == ("mine", [""])
 
 
-def test_a_set_does_not_grow_without_end(access, monkeypatch):
+def test_topic_set_over_its_limit_is_refused(access, monkeypatch):
     monkeypatch.setattr(topic_sets, "MAX_TOPICS", 2)
     store_topics(access, [topic("a", "x"), topic("b", "x")])
     with pytest.raises(InvalidJudgedSet, match=r"3 topics.* 2 "):

@@ -132,7 +132,7 @@ def test_context_is_json_of_ten_thousand_tokens_by_default(react, ask):
     assert len(ask("/context", **given, tokens=1_000_000)["snippets"]) == 72
 
 
-def test_third_part_is_a_version_where_the_library_has_it_else_a_deeper_group(workspace, ask):
+def test_third_part_of_an_id_is_a_version_if_the_library_has_it(workspace, ask):
     write(workspace, "a.md", "of the deeper group", source="deeper")
     write(workspace, "a.md", "of the tag", source="shallow", version="repo")
     write(workspace, "a.md", "of the tag in the deeper group", source="deeper", version="v1.2")

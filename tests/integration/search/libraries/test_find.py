@@ -23,7 +23,7 @@ def titles(workspace, name, **options):
     return [title for title, _ in found_libraries(workspace, name, **options)]
 
 
-def test_libraries_score_as_the_specification_works_it_out(workspace):
+def test_library_scores_follow_the_specification(workspace):
     add_library(workspace, "Preact", description="A small react.", total_snippets=300, trust_score=8.0)
     add_library(workspace, "React Router", description="Routes.", total_snippets=300, trust_score=8.0)
     add_library(workspace, "React", description="The React library.", total_snippets=1247, trust_score=9.2)
@@ -42,7 +42,7 @@ def test_libraries_score_as_the_specification_works_it_out(workspace):
     assert titles(workspace, "ΛΌΓΟΣ") == ["λόγος"]
 
 
-def test_percent_and_underscore_mean_themselves(workspace, subtests):
+def test_percent_and_underscore_are_matched_literally(workspace, subtests):
     add_library(workspace, "React")
     for name in ("%", "_", "\\", "re%t", "r_act"):
         with subtests.test(name=name):
@@ -60,7 +60,7 @@ def test_title_id_and_description_are_searched(workspace):
     assert found_libraries(workspace, "zeta") == [("Gamma", 20.0), ("Beta zeta", 0.0), ("Alpha", 0.0)]
 
 
-def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
+def test_library_found_by_content_gets_no_extra_score(workspace):
     write(workspace, "a.md", "the quixotic adapter", source="alpha")
     write(workspace, "b.md", "something else", source="beta")
     write(workspace, "b.md", "quixotic", source="beta", version="v1")

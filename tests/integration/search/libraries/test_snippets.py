@@ -53,7 +53,7 @@ def test_text_that_begins_no_word_finds_nothing(find_snippets, subtests):
             assert find_snippets(text) == []
 
 
-def test_page_of_snippets_is_a_part_of_all(workspace, find_snippets):
+def test_limit_and_offset_page_through_the_snippets(workspace, find_snippets):
     texts = [f"Organising {'and ' * number}resources" for number in range(5)]
     for number, text in enumerate(texts):
         write(workspace, f"{number}.md", chunk(text, heading="Page"))

@@ -25,7 +25,7 @@ def fresh(source):
     return Source.objects.get(pk=source.pk)
 
 
-def test_new_source_gets_the_id_that_its_title_gives(workspace):
+def test_library_id_is_derived_from_title_or_repository(workspace):
     assert ensure_source(workspace, "docs", kind="upload").library_id == "/local/docs"
     assert add(workspace, "handbook", title="Our Handbook").library_id == "/local/our-handbook"
     repository = add(workspace, "react", config={"url": "https://github.com/facebook/react.git"})
@@ -69,7 +69,7 @@ def test_sources_made_at_the_same_time_get_ids_of_their_own():
     assert ids == {"/local/docs", *(f"/local/docs-{number}" for number in range(2, 7))}
 
 
-def test_the_migration_gives_ids_to_the_sources_that_there_are(workspace):
+def test_migration_gives_existing_sources_unique_library_ids(workspace):
     for number in range(3):
         add(workspace, f"docs{number}", title="Docs", library_id=f"old-{number}")
     elsewhere = add(make_workspace(), "docs", title="Docs", library_id="old")
@@ -79,7 +79,7 @@ def test_the_migration_gives_ids_to_the_sources_that_there_are(workspace):
     assert fresh(elsewhere).library_id == "/local/docs"
 
 
-def test_the_migration_notes_how_the_sources_stand(workspace):
+def test_migration_computes_statistics_of_existing_sources(workspace):
     write(workspace, "a.md", "one", "two")
     write(workspace, "a.md", "old", version="v1")
     add(workspace, "folder", description="All.")
@@ -102,7 +102,7 @@ def test_total_counts_the_chunks_of_the_default_branch(workspace):
     assert fresh(source).total_snippets == 3
 
 
-def test_total_is_counted_and_put_right(workspace):
+def test_refresh_corrects_wrong_source_statistics(workspace):
     write(workspace, "a.md", "one")
     source = Source.objects.in_workspace(workspace).get()
     Source.objects.update(total_snippets=99, trust_score=9.9)
@@ -114,7 +114,7 @@ def test_total_is_counted_and_put_right(workspace):
     refresh_source_stats(workspace.pk, source.pk, title="x")
 
 
-def test_the_trust_score_follows_what_changes(workspace):
+def test_trust_score_is_updated_with_stars_and_description(workspace):
     source = add(workspace, "react", config={"url": "https://github.com/facebook/react"}, stars=999)
     assert fresh(source).trust_score == 4.0
     refresh_source_stats(workspace.pk, source.pk)
@@ -136,7 +136,7 @@ def test_uploads_are_indexed_once_there_is_a_document(workspace):
     assert fresh(source).last_indexed_at is not None
 
 
-def test_uploads_with_more_to_follow_are_counted_every_few_seconds(workspace):
+def test_statistics_of_ongoing_uploads_are_refreshed_every_few_seconds(workspace):
     source = ensure_source(workspace, "docs", kind="upload")
     write(workspace, "a.md", "one")
     refresh_upload_stats(workspace.pk, source.pk, more_follow=True)

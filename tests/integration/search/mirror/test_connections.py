@@ -13,7 +13,7 @@ from search.mirror.connections import ReaderPool
 _TIMES = 60
 
 
-def test_opening_waits_for_whoever_closes_last(tmp_path: Path, monkeypatch):
+def test_opening_a_mirror_waits_for_the_last_connection_to_close(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(connections, "_BUSY_TIMEOUT_MS", 60_000)
     path = tmp_path / "mirror.sqlite3"
     connections.create_file(path).close()

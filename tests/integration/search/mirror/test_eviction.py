@@ -76,7 +76,7 @@ def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored_workspac
     assert evict(mirrors, idle_days=1) == 1
 
 
-def test_few_are_dropped_at_once_should_the_clock_be_wrong(transactional_db, mirrors, monkeypatch):
+def test_eviction_for_idleness_is_limited_per_run(transactional_db, mirrors, monkeypatch):
     monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
     made = mirrors_used(mirrors, 40, 50)
     assert evict(mirrors, idle_days=30) == 1
@@ -93,7 +93,7 @@ def test_searches_that_wait_for_one_first_mirror_hold_one_thread(workspace, file
     assert not local_mirrors._syncs
 
 
-def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, mirrors, monkeypatch):
+def test_searches_on_a_lagging_mirror_start_one_sync(workspace, mirrors, monkeypatch):
     write(workspace, "a.md", "apple")
     may_go_on, synced = threading.Event(), []
 
@@ -137,7 +137,7 @@ def test_search_that_can_not_wait_for_the_mirror_answers_by_meaning(
     assert (paths(found), found.degraded) == (["a.md"], ("lexical",))
 
 
-def test_least_recently_used_go_until_the_rest_fits(transactional_db, mirrors):
+def test_least_recently_used_mirrors_are_evicted_until_the_size_limit_fits(transactional_db, mirrors):
     made = mirrors_used(mirrors, 1, 2, 3)
     size = made[0].size_bytes()
     assert size > 10_000
@@ -146,7 +146,7 @@ def test_least_recently_used_go_until_the_rest_fits(transactional_db, mirrors):
     assert [is_there(each) for each in made] == [True, True, False]
 
 
-def test_room_is_made_by_those_that_nobody_uses_before_any_other(transactional_db, mirrors, monkeypatch):
+def test_size_limit_evicts_idle_mirrors_first(transactional_db, mirrors, monkeypatch):
     monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
     made = mirrors_used(mirrors, 1, 40, 50)
     size = made[0].size_bytes()
@@ -217,7 +217,7 @@ def test_lock_is_taken_when_its_folder_is_removed_before_the_file_is_opened(file
         assert (files.directory / "writer.lock").exists()
 
 
-def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatch):
+def test_failed_opening_of_a_lock_closes_no_foreign_descriptor(files, monkeypatch):
     real, others = MirrorFiles._open_lock_file, []
 
     def open_and_fail_later(mirror):
@@ -266,7 +266,7 @@ def test_killed_eviction_leaves_a_mirror_that_can_be_rebuilt(
     assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
 
 
-def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored_workspace, files, mirrors):
+def test_eviction_mark_is_deleted_with_its_workspace_on_every_node(mirrored_workspace, files, mirrors):
     kept = make_workspace()
     for each in (mirrored_workspace, kept):
         others = local_mirrors.mirror_files(each.pk)
@@ -282,7 +282,7 @@ def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored
     assert local_mirrors.mirror_files(kept.pk).is_evicted
 
 
-def test_use_is_noted_once_in_a_while(mirrored_workspace, files):
+def test_mirror_use_is_recorded_at_most_once_per_interval(mirrored_workspace, files):
     use(files, days_ago=5)
     before = files.last_used()
     recent = UseRecorder(local_mirrors.mirror_files, every_s=3600)

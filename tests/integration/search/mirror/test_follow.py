@@ -169,7 +169,7 @@ def test_follower_is_notified_of_a_change_and_stops_on_request(workspace, files,
     assert not thread.is_alive()
 
 
-def test_no_heads_are_read_while_none_has_moved(files, follower, monkeypatch):
+def test_log_heads_are_not_read_while_unchanged(files, follower, monkeypatch):
     read = []
 
     def note_heads(among=None):
@@ -186,7 +186,7 @@ def test_no_heads_are_read_while_none_has_moved(files, follower, monkeypatch):
     assert len(read) == before + 1
 
 
-def test_notification_has_its_own_workspace_looked_at_alone(workspace, other, follower, syncs):
+def test_notification_syncs_only_its_workspace(workspace, other, follower, syncs):
     follower.catch_up()
     syncs.clear()
     for each in (workspace, other[0]):
@@ -211,7 +211,7 @@ def reconnect(follower, monkeypatch):
     return reconnect_as
 
 
-def test_same_number_in_a_log_that_was_restored_is_another_one(workspace, files, follower, reconnect):
+def test_restored_log_with_the_same_head_is_followed_again(workspace, files, follower, reconnect):
     write(workspace, "a.md", "one")
     sync_mirror(files, workspace.pk)
     reconnect("monday")
@@ -225,14 +225,14 @@ def test_same_number_in_a_log_that_was_restored_is_another_one(workspace, files,
     assert texts(files) == {"b.md": ["another history"]}
 
 
-def test_broken_connection_costs_no_look_at_mirrors_that_are_current(workspace, follower, syncs, reconnect):
+def test_reconnecting_does_not_sync_current_mirrors_again(workspace, follower, syncs, reconnect):
     for _ in range(2):
         reconnect("monday")
         follower.catch_up()
     assert syncs == [workspace.pk]
 
 
-def test_look_that_hung_does_not_put_off_the_next_for_long(files, follower, clock, monkeypatch):
+def test_slow_check_of_heads_does_not_delay_the_next_one(files, follower, clock, monkeypatch):
     def hang():
         clock.now += 30.0
         return log_heads.heads_digest()

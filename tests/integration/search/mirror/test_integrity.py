@@ -155,7 +155,7 @@ def test_stopped_check_is_due_again(due, files, mirrors, monkeypatch, step):
     assert not copies(mirrors)
 
 
-def test_check_that_fails_for_whatever_reason_ends_no_follower(due, mirrors, monkeypatch, caplog):
+def test_failing_integrity_check_does_not_stop_the_follower(due, mirrors, monkeypatch, caplog):
     def run_out_of_memory(*_):
         raise MemoryError
 

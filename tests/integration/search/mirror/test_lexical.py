@@ -71,7 +71,7 @@ def test_leg_ranks_and_scores_as_fts5_does(tmp_path_factory, written, dropped, q
     mirror.pool.close()
 
 
-def test_each_search_ranks_and_filters_what_is_there_by_then(mirror):
+def test_lexical_search_sees_writes_and_deletions_at_once(mirror):
     mirror.write("a.md", "apple")
     assert mirror.paths("apple") == ["a.md"]
     mirror.write("b.md", "apple and more", kind="code")
@@ -161,7 +161,7 @@ def test_results_found_before_the_time_limit_are_kept(mirror, monkeypatch, limit
     assert (len(found.ids), found.is_complete, found.is_available) == (limit, False, True)
 
 
-def test_leg_without_any_time_finds_nothing_wherever_it_is(mirror, monkeypatch, subtests):
+def test_lexical_leg_without_time_returns_nothing_and_is_unavailable(mirror, monkeypatch, subtests):
     monkeypatch.setattr("search.mirror.query.view._STEPS", 1)
     mirror.write("a.md", *["apple"] * 100, kind="code")
     for narrowed in ({}, {"kind": (ChunkKind.CODE,)}, {"path_glob": ("**/*.md",)}):
@@ -210,7 +210,7 @@ def search_copy(mirror, leg, text):
         return leg(view, text).search(100)
 
 
-def test_order_in_which_documents_came_changes_no_list(tmp_path, subtests):
+def test_rankings_do_not_depend_on_the_order_of_writes(tmp_path, subtests):
     mirror_copies = []
     for order in (range(400), reversed(range(400))):  # more than any leg reads of one name
         mirror_copies.append(StandaloneMirror(tmp_path / str(len(mirror_copies))))

@@ -123,7 +123,7 @@ def test_full_part_is_left_alone_and_many_chunks_are_written_in_parts(mirror, mo
     check_postings(mirror)
 
 
-def test_many_removed_in_one_transaction_are_taken_out_in_turns(mirror, monkeypatch):
+def test_many_removed_chunks_are_deleted_in_batches(mirror, monkeypatch):
     monkeypatch.setattr(postings_write, "_MOST_REMOVED", 10)
     taken, real = [], PostingsWriter._delete_entries
 
@@ -177,7 +177,7 @@ def test_frequency_of_a_term_is_the_number_of_its_chunks_over_all_parts(mirror):
     assert whole.frequencies(mirror, ["pear", "nowhere"]) == {"pear": 18}
 
 
-def test_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
+def test_changed_kind_of_a_chunk_replaces_the_old_one(mirror):
     before = document("a", ["apple", "pear"])
     apply(mirror, before)
     code = replace(before.chunks[1], kind="code", row_version=2)
@@ -187,7 +187,7 @@ def test_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
 
 
 @pytest.mark.slow
-def test_check_takes_no_more_memory_of_more_terms(mirror):
+def test_postings_check_uses_constant_memory(mirror):
     for n in range(20):
         words = (" ".join(f"w{n}x{chunk}y{word}" for word in range(10)) for chunk in range(150))
         apply(mirror, document(f"{n:02x}", list(words)))
@@ -291,7 +291,7 @@ def test_common_words_are_not_added_up_for_all_rows(monkeypatch):
     assert kept < len(rows_of_best(found, passes, 10)) / 10
 
 
-def test_sums_are_those_of_all_rows_however_few_are_asked_for():
+def test_sums_of_selected_rows_equal_sums_of_all_rows():
     found, _ = weighted_query(1)
     for count in (0, 3, 300, N_ROWS):
         rows = np.sort(np.random.default_rng(2).choice(N_ROWS, count, replace=False))
@@ -308,7 +308,7 @@ def contribution(entries):
     return PrecomputedContribution.of(np.arange(entries), np.ones(entries))
 
 
-def test_word_that_was_not_asked_for_the_longest_is_forgotten_first():
+def test_contribution_cache_evicts_the_least_recently_used_word():
     recent = ContributionCache(max_entries=5)
     recent.put({word("a"): contribution(2), word("b"): contribution(2)})
     assert recent.get([word("a")])

@@ -77,7 +77,7 @@ def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace
     assert checksum(files) == postgres_checksum(workspace.pk)
 
 
-def test_hole_in_the_log_is_not_stepped_over(workspace, mirrored_files):
+def test_gap_in_the_change_log_causes_a_rebuild(workspace, mirrored_files):
     write_each(workspace, ["four", "five"], source="more")
     Change.objects.in_workspace(workspace).filter(seq=4).delete()
     assert is_rebuilt_correctly(mirrored_files, workspace)
@@ -91,7 +91,7 @@ def test_mirror_far_behind_is_rebuilt(workspace, mirrored_files, monkeypatch):
     assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
-def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored_files, monkeypatch):
+def test_mirror_is_rebuilt_when_most_chunks_have_changed(workspace, mirrored_files, monkeypatch):
     write(workspace, "most.md", *(f"part {n}" for n in range(9)))
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 8)
     assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt  # what comes anew is no less work so
@@ -102,7 +102,7 @@ def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored
     assert checksum(mirrored_files) == postgres_checksum(workspace.pk)
 
 
-def test_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored_files, monkeypatch):
+def test_mirror_follows_the_log_when_few_chunks_have_changed(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 4)
     write(workspace, "some.md", *(f"part {n}" for n in range(5)))
     write(workspace, "most.md", *(f"part {n}" for n in range(20)))
@@ -132,7 +132,7 @@ def test_mirror_with_few_rows_of_deleted_chunks_follows(workspace, mirrored_file
         assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
 
 
-def test_log_that_is_far_too_long_is_not_read(workspace, mirrored_files, monkeypatch):
+def test_mirror_far_behind_is_rebuilt_without_reading_the_log(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 1)
     for n in range(10):
         write(workspace, "a.md", f"state {n}")

@@ -38,7 +38,7 @@ def test_empty_workspace_has_a_mirror_too(workspace, files):
 
 
 @pytest.mark.parametrize("follow", [sync_mirror, rebuild_mirror])
-def test_sync_acts_in_the_workspace_wherever_its_caller_acts(workspace, files, follow):
+def test_sync_works_without_a_current_workspace(workspace, files, follow):
     write(workspace, "a.md", "one")
     with acting_nowhere():
         assert follow(files, workspace.pk).documents == 1

@@ -100,7 +100,7 @@ def test_disk_error_in_the_middle_of_a_search_is_no_damage(mirrored_workspace, f
     pool.close()
 
 
-def test_use_that_can_not_be_noted_costs_no_search(mirrored_workspace, files, monkeypatch):
+def test_search_works_when_the_mirror_use_cannot_be_recorded(mirrored_workspace, files, monkeypatch):
     def full(path, **options):
         raise OSError(28, "No space left on device")
 

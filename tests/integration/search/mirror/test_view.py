@@ -70,7 +70,7 @@ def test_chunks_of_unreadable_sources_are_not_visible(mirror):
             assert (view.documents(view.rows_of(ids)) > 0).tolist() == [is_visible]
 
 
-def test_id_that_ends_in_zeros_is_whole(mirror):
+def test_chunk_id_ending_in_zero_bytes_is_found(mirror):
     """numpy drops the zeros at the end of a single value."""
     state, id_ = document_state("a.md", ["apple"]), "12" * 8 + "00" * 8
     mirror.write_all([replace(state, chunks=(replace(state.chunks[0], chunk_id=id_),))])
@@ -96,7 +96,7 @@ def test_missing_mirror_is_an_error_after_a_change(mirror):
         pass
 
 
-def test_time_limit_holds_within_its_block_alone(mirror, monkeypatch):
+def test_time_limit_of_a_view_applies_only_inside_its_block(mirror, monkeypatch):
     monkeypatch.setattr("search.mirror.query.view._STEPS", 1)
     mirror.write("a.md", *["apple"] * 100)
     with mirror.source(limit_s=0.0).open() as view:

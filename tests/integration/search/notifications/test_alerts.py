@@ -82,7 +82,7 @@ def test_changed_documents_that_match_are_told_once(workspace, ann, endpoint):
     assert alerts() == [["crane.md"], ["crane.md"]]
 
 
-def test_rights_are_those_of_the_owner_now(workspace, ann, endpoint):
+def test_alerts_use_the_current_rights_of_the_owner(workspace, ann, endpoint):
     save_search(ann, name="", text="crane", filters={}, notify="webhook")
     write(workspace, "secret.md", "the crane", source="closed")
     restrict(Source.objects.get(key="closed"), [Group.objects.create(workspace=workspace, name="few").pk])
@@ -91,7 +91,7 @@ def test_rights_are_those_of_the_owner_now(workspace, ann, endpoint):
     assert alerts() == [["open.md"]]
 
 
-def test_evaluation_that_dies_tells_nothing_and_is_repeated(workspace, ann, endpoint, monkeypatch):
+def test_interrupted_alert_evaluation_is_repeated_without_duplicates(workspace, ann, endpoint, monkeypatch):
     save_search(ann, name="", text="crane", filters={}, notify="webhook")
     write(workspace, "crane.md", "the crane")
     sync(workspace)
@@ -115,7 +115,7 @@ def test_alert_waits_until_the_document_is_searchable(workspace, ann, endpoint, 
 
 
 @pytest.mark.parametrize("end", ["delete", "leave"])
-def test_nothing_is_told_of_a_search_that_has_ended(workspace, ann, endpoint, end):
+def test_deleted_saved_search_sends_no_alert(workspace, ann, endpoint, end):
     saved = save_search(ann, name="", text="crane", filters={}, notify="webhook")
     _, path = open_feed(ann, saved.pk)
     secret = path.rpartition("/")[2]

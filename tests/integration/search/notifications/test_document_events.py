@@ -106,7 +106,7 @@ def test_log_waits_while_too_many_deliveries_wait(workspace, monkeypatch):
     assert queue_document_events() == 2
 
 
-def test_enabled_again_an_endpoint_hears_of_what_it_missed(workspace):
+def test_enabled_endpoint_gets_the_events_it_missed(workspace):
     owner = operator_access(workspace, "operator:test")
     endpoint = make_endpoint(workspace, URL, INDEXED)
     change_endpoint(owner, endpoint.pk, is_enabled=False)

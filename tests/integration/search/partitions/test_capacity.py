@@ -60,7 +60,7 @@ def near(found, expected, factor):
     return expected / factor <= found <= expected * factor
 
 
-def test_a_curve_goes_through_its_points_and_on(capacity):
+def test_cost_curve_interpolates_and_extrapolates_its_points(capacity):
     rising = capacity.Curve.from_nothing([(100, 10.0), (200, 40.0)])
     assert [rising.at(x) for x in (0, 50, 100, 150, 200, 300)] == [0, 5, 10, 25, 40, 70]
     assert [rising.where(y) for y in (5, 25, 70)] == [50, 150, 300]
@@ -97,7 +97,7 @@ FORETOLD = {
 }
 
 
-def test_size_that_was_left_out_is_foretold_from_the_others(capacity, figures, subtests):
+def test_cost_curve_predicts_a_left_out_measurement(capacity, figures, subtests):
     for name, (begins, value, factor) in FORETOLD.items():
         for place in (1, 2, 3, 4):
             points = [(row["chunks"], value(row)) for row in figures["growth"]["rows"]]

@@ -46,7 +46,7 @@ def queries():
         yield sent
 
 
-def test_searching_all_of_them_leaves_few_files_open_and_no_thread(many):
+def test_searching_many_workspaces_keeps_few_files_open(many):
     process = psutil.Process()
     ask(many[0], "apple")
     files, threads = process.num_fds(), threading.active_count()
@@ -58,9 +58,7 @@ def test_searching_all_of_them_leaves_few_files_open_and_no_thread(many):
     assert process.num_fds() <= files
 
 
-def test_following_them_leaves_nothing_open_and_costs_one_statement_while_nobody_writes(
-    many, mirrors, monkeypatch, queries
-):
+def test_following_many_idle_workspaces_costs_one_statement(many, mirrors, monkeypatch, queries):
     process = psutil.Process()
     follower = MirrorFollower(mirrors, threading.Event())
     while follower.catch_up():

@@ -83,7 +83,7 @@ def test_columns_indexes_and_constraints_are_added_and_taken_back(filled_workspa
     assert describe_table("search_chunk")["constraints"] == before["search_chunk"][0]["constraints"]
 
 
-def test_the_migrations_there_are_go_back_and_forward_on_parts(filled_workspaces):
+def test_migrations_run_backwards_and_forwards_on_partitions(filled_workspaces):
     workspace = filled_workspaces[1]
     found = [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits]
     whole = {table: describe_table(table) for table in TABLES}

@@ -58,7 +58,7 @@ def test_tables_are_carried_over_and_back(filled_workspaces):
 
 
 @pytest.mark.slow
-def test_parts_become_more_and_fewer(filled_workspaces):
+def test_number_of_partitions_can_be_changed(filled_workspaces):
     whole, found = everything(), answers(filled_workspaces)
     for parts in (4, 3, 0):
         assert cut(parts)
@@ -68,7 +68,7 @@ def test_parts_become_more_and_fewer(filled_workspaces):
 
 
 @pytest.mark.slow
-def test_cut_tables_are_written_and_followed_like_whole_ones(filled_workspaces):
+def test_partitioned_tables_are_written_and_mirrored_like_plain_ones(filled_workspaces):
     first, second, _ = filled_workspaces
     last = max(Document.objects.values_list("id", flat=True))
     assert cut(4)
@@ -98,7 +98,7 @@ def test_cut_tables_are_written_and_followed_like_whole_ones(filled_workspaces):
         assert model.objects.filter(workspace=first.pk).exists()
 
 
-def test_the_walls_stand_and_a_leaf_is_out_of_reach(filled_workspaces):
+def test_row_level_security_holds_on_partitions_and_leaves_are_inaccessible(filled_workspaces):
     cut(4)
     assert unprotected_tables() == []
     with acting_nowhere():
@@ -157,12 +157,12 @@ def break_off_at(step, parts):
     assert not execute("SELECT 1 FROM pg_namespace WHERE nspname = 'kebab_new'")
 
 
-def test_cut_that_breaks_off_leaves_the_old_tables(filled_workspaces):
+def test_failed_partitioning_leaves_the_old_tables(filled_workspaces):
     break_off_at("_swap_tables", 4)
 
 
 @pytest.mark.slow
-def test_cut_that_breaks_off_anywhere_leaves_the_old_tables(filled_workspaces, subtests):
+def test_partitioning_that_fails_at_any_step_leaves_the_old_tables(filled_workspaces, subtests):
     for parts in (4, 0):
         for step in ("_prepare", "_add_references", "_swap_tables", "_move_leaves"):
             with subtests.test(step=step, parts=parts):
@@ -182,7 +182,7 @@ def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled_wor
 
 
 @pytest.mark.slow
-def test_a_lock_that_is_not_to_be_had_changes_nothing(filled_workspaces, monkeypatch):
+def test_partitioning_without_the_table_locks_changes_nothing(filled_workspaces, monkeypatch):
     monkeypatch.setattr(conversion, "_LOCK_LIMIT_S", 0.0)
     before = everything()
     with transaction.atomic():

@@ -65,7 +65,7 @@ def cutting(parts, *, killed_at=_NEVER):
 
 
 @pytest.mark.slow
-def test_searches_find_the_same_before_while_and_after(filled_workspaces):
+def test_searches_return_the_same_hits_during_partitioning(filled_workspaces):
     _, workspace, _ = filled_workspaces
     expected = {mode: [hit.chunk_id for hit in ask(workspace, "apple number3", mode).hits] for mode in Mode}
     stop = Event()
@@ -96,7 +96,7 @@ def test_searches_find_the_same_before_while_and_after(filled_workspaces):
 @pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [1, 3, 6, 12])
 @pytest.mark.parametrize("parts", [4, 0])
-def test_a_process_that_is_killed_on_the_way_leaves_the_old_tables(filled_workspaces, parts, killed_at):
+def test_killed_partitioning_leaves_the_old_tables(filled_workspaces, parts, killed_at):
     cut(0 if parts else 4)
     before = {table: (describe_table(table), rows_of(table)) for table in TABLES}
     assert cutting(parts, killed_at=killed_at) == -signal.SIGKILL

@@ -87,7 +87,7 @@ ACTIONS = {
 }
 
 
-def test_statements_of_one_workspace_look_into_one_part(partitioned_workspace, blobs, subtests):
+def test_statements_of_one_workspace_scan_one_partition(partitioned_workspace, blobs, subtests):
     for name, action in ACTIONS.items():
         statements = statements_of(lambda: action(partitioned_workspace))  # noqa: B023 - called at once
         with subtests.test(action=name):

@@ -153,7 +153,7 @@ def raise_unless_finite(scores):
         guarded.rerank(QUERY, ["a"] * len(scores))
 
 
-def test_the_limit_is_for_all_requests_together(ask):
+def test_rerank_time_limit_covers_all_batches(ask):
     def once(exchange):
         well_done = len(exchange.server.requests) == 1
         (tei(length) if well_done else hang)(exchange)
@@ -163,7 +163,7 @@ def test_the_limit_is_for_all_requests_together(ask):
     assert len(stub.requests) == 2
 
 
-def test_endpoints_that_cannot_be_spoken_to_are_failures(ask, subtests):
+def test_unreachable_reranker_is_unavailable(ask, subtests):
     with subtests.test("nobody listens"), pytest.raises(RerankerUnavailable):
         ask(f"http://127.0.0.1:{closed_port()}/rerank", ["a"])
     with subtests.test("nothing is read"), socket.create_server(("127.0.0.1", 0)) as deaf:

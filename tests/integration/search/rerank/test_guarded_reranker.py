@@ -63,7 +63,7 @@ def guard(threads):
     return make
 
 
-def test_scores_name_and_kind_are_those_of_the_scorer(guard):
+def test_guarded_reranker_forwards_scores_name_and_kind(guard):
     scorer = StaticScorer([0.5, 0.25])
     reranker = guard(scorer)
     assert (reranker.name, reranker.gives_logits) == ("static", False)
@@ -112,7 +112,7 @@ def test_long_texts_are_cut(guard):
     assert scorer.asked == [("q" * 1_000, ["p" * 2_000], 60.0)]
 
 
-def test_searches_whose_time_is_up_leave_the_reranker_to_the_others(guard):
+def test_search_timeouts_do_not_open_the_rerankers_breaker(guard):
     scorer = StaticScorer(RerankerUnavailable("the reranker took too long"))
     reranker = guard(scorer)
     for _ in range(4):

@@ -90,7 +90,7 @@ def test_missing_fastembed_is_reported_with_the_remedy(folder, monkeypatch):
     assert "deploy/requirements-rerank.txt" in caught.value.remedy
 
 
-def test_past_the_limit_it_stops_after_a_batch(folder):
+def test_local_reranker_stops_after_a_batch_past_its_time_limit(folder):
     clock = count(0, 1)
     scorer = LocalScorer(folder, threads=1, clock=lambda: next(clock))
     with pytest.raises(RerankerUnavailable, match="5 s"):

@@ -31,7 +31,7 @@ def test_cosines_are_those_of_postgres(dim):
     assert np.isnan(found).tolist() == [True] + [False] * 5
 
 
-def test_squares_that_are_known_change_nothing():
+def test_precomputed_squares_give_the_same_cosines():
     rows = np.random.default_rng(3).standard_normal((5, 20)).astype(np.float16).astype(np.float32)
     assert cosines(rows, rows[0]).tolist() == cosines(rows, rows[0], sum_squares(rows)).tolist()
     assert cosines(rows[:0], rows[0]).tolist() == []

@@ -123,7 +123,7 @@ def test_worker_without_the_owner_scans_without_an_index_and_names_the_setting(
     monkeypatch.undo()
 
 
-def test_build_that_is_broken_off_raises_and_the_next_one_makes_good(unindexed_space, caplog, monkeypatch):
+def test_interrupted_index_build_raises_and_the_next_one_succeeds(unindexed_space, caplog, monkeypatch):
     monkeypatch.setattr("search.vectors.index._OLDER_SNAPSHOTS_MS", 50)
     with transaction.atomic():
         ChunkVector.objects.update(space=unindexed_space)  # the build waits for whoever writes vectors

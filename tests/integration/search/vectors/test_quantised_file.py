@@ -25,7 +25,7 @@ def test_file_is_read_as_written(path):
     assert_equal_tables(table, encode_vectors(ids_of(5_000), random_vectors(5_000)))
 
 
-def test_pieces_are_one_table(path):
+def test_pieces_written_to_a_code_file_are_read_as_one_table(path):
     vectors, ids = random_vectors(3 * BATCH + 5, dim=8), ids_of(3 * BATCH + 5)
     starts = range(0, len(vectors), 2 * BATCH)
     pieces = [encode_vectors(ids[s : s + 2 * BATCH], vectors[s : s + 2 * BATCH]) for s in starts]
@@ -47,7 +47,7 @@ def test_mapped_former_file_stays_readable(path):
     assert len(read_codes(path)[0]) == 10
 
 
-def test_where_there_is_none_nothing_is_read(tmp_path):
+def test_missing_code_file_is_read_as_none(tmp_path):
     assert read_codes(tmp_path / "none.codes") is None
 
 
@@ -64,7 +64,7 @@ DAMAGE = {
 }
 
 
-def test_damaged_file_is_none_and_is_removed(path, subtests):
+def test_damaged_code_file_is_removed_and_read_as_none(path, subtests):
     whole = path.read_bytes()
     for name, damage in DAMAGE.items():
         with subtests.test(name):
@@ -73,7 +73,7 @@ def test_damaged_file_is_none_and_is_removed(path, subtests):
             assert not path.exists()
 
 
-def test_what_a_killed_process_has_begun_goes_and_what_is_being_written_stays(path):
+def test_old_drafts_of_code_files_are_deleted_and_recent_ones_kept(path):
     fresh, old = path.with_name("7-a.part"), path.with_name("7-b.part")
     for draft in (fresh, old):
         draft.write_bytes(b"half")

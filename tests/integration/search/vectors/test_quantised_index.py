@@ -96,7 +96,7 @@ def test_small_space_has_no_codes_and_one_that_became_small_loses_them(workspace
     assert not list(folder.iterdir())
 
 
-def test_full_disk_has_all_compared_and_is_tried_again_later(workspace, codes, monkeypatch, caplog):
+def test_full_disk_falls_back_to_the_exact_scan(workspace, codes, monkeypatch, caplog):
     def full(*given):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -137,7 +137,7 @@ def test_space_with_an_index_keeps_no_codes(quantised_workspace, codes, folder, 
         assert not codes._open_codes
 
 
-def test_place_of_the_database_can_be_compared(quantised_workspace):
+def test_database_positions_are_ordered(quantised_workspace):
     place = quantised_index.current_position()
     assert int(place.table)
     assert place.is_before(quantised_index.current_position())

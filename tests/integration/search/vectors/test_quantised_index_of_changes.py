@@ -108,9 +108,7 @@ def test_late_commit_is_not_overlooked(quantised_workspace):
     assert_both_agree(quantised_workspace)
 
 
-def test_another_process_maps_the_file_catches_up_and_its_new_file_is_taken(
-    quantised_workspace, codes, monkeypatch, tmp_path
-):
+def test_code_file_is_shared_between_processes(quantised_workspace, codes, monkeypatch, tmp_path):
     write_pears(quantised_workspace, "new.md", 1)
     other = quantised_index.CodeCache(lambda workspace_id: tmp_path / str(workspace_id))
     with monkeypatch.context() as patched:
@@ -136,7 +134,7 @@ def test_space_that_has_grown_by_a_quarter_gets_another_file(quantised_workspace
     assert_both_agree(quantised_workspace)
 
 
-def test_too_much_at_once_is_read_beside_the_searches(quantised_workspace, codes, monkeypatch):
+def test_many_new_vectors_are_read_in_the_background(quantised_workspace, codes, monkeypatch):
     monkeypatch.setattr(quantised_index, "_MOST_AT_ONCE", 10)
     asked = []
     monkeypatch.setattr(codes, "_build_in_background", lambda workspace_id, space: asked.append(space))
@@ -175,7 +173,7 @@ def test_another_workspace_is_not_found(quantised_workspace):
     assert len(find_nearest(scope, foreign).ids) == 0
 
 
-def test_rows_of_a_dump_numbered_in_the_future_are_read_once(quantised_workspace, codes):
+def test_restored_rows_with_future_transaction_ids_are_read_once(quantised_workspace, codes):
     with owner_connection() as owner:
         owner.execute(
             "UPDATE search_chunkvector SET written = (written::text::bigint + 1000000000)::text::xid8"
@@ -189,7 +187,9 @@ def test_rows_of_a_dump_numbered_in_the_future_are_read_once(quantised_workspace
     assert (len(held.base), sum(map(len, held.since))) == (400, 3)
 
 
-def test_database_that_does_not_tell_its_place_costs_no_job(quantised_workspace, codes, monkeypatch, caplog):
+def test_job_succeeds_when_the_database_position_is_unavailable(
+    quantised_workspace, codes, monkeypatch, caplog
+):
     def refuse_to_say():
         raise OperationalError("wal_level must be set to 'logical'")
 

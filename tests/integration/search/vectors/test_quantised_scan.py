@@ -18,7 +18,7 @@ def exact(vectors, query):
 
 @pytest.mark.parametrize("make", [random_vectors, clustered_vectors])
 @pytest.mark.parametrize("dim", [8, 384, 1024])
-def test_no_similarity_is_off_by_more_than_it_says(make, dim):
+def test_quantised_similarity_stays_within_its_error_bound(make, dim):
     vectors = make(2_000, dim)
     codes = Codes((encode_vectors(ids_of(2_000), vectors),))
     for query in random_vectors(5, dim, seed=7).astype(np.float32):
@@ -27,7 +27,7 @@ def test_no_similarity_is_off_by_more_than_it_says(make, dim):
 
 
 @pytest.mark.parametrize("make", [random_vectors, clustered_vectors])
-def test_best_are_among_the_chosen_and_the_others_below_the_bound(make):
+def test_shortlist_contains_the_best_vectors(make):
     vectors, ids = make(BATCH * 2 + 5), ids_of(BATCH * 2 + 5)
     codes = Codes((encode_vectors(ids, vectors),))
     for query in (*vectors[:2].astype(np.float32), *random_vectors(2, seed=9).astype(np.float32)):
@@ -88,7 +88,7 @@ def test_similarities_are_those_of_the_stored_vectors():
     assert codes.vectors(ids[:0]).shape == (0, 384)
 
 
-def test_vector_written_last_counts():
+def test_latest_vector_of_a_chunk_replaces_earlier_ones():
     older, newer = random_vectors(4, dim=8), random_vectors(4, dim=8, seed=5)
     tables = encode_vectors(ids_of(4), older), encode_vectors(ids_of(2, first=2), newer[2:])
     expected = np.concatenate([older[:2], newer[2:]])
@@ -108,7 +108,7 @@ def test_few_vectors_written_again_confirm_a_shortlist():
         assert chosen.is_confirmed_by(similarities + (np.arange(100) < count)) == is_confirmed
 
 
-def test_rounding_that_is_not_random_is_noticed():
+def test_biased_rounding_leaves_the_shortlist_unconfirmed():
     """Components too small for a step all vanish, and all of them point the way of the query."""
     vectors = np.full((5_000, 384), 0.0035, np.float16)
     vectors[np.arange(5_000), np.arange(5_000) % 384] = 1
