@@ -108,7 +108,7 @@ def check_all_tokens(operator, walked, methods):
     return refused
 
 
-def test_page_tells_browsers_its_headers(operator, subtests):
+def test_sampled_page_has_the_security_headers(operator, subtests):
     check_all_headers(operator, subtests, page_routes()[::5])
 
 
@@ -129,7 +129,7 @@ def test_unsafe_request_of_a_session_needs_the_token(operator):
     assert check_all_tokens(operator, routes(), _UNSAFE) > 100
 
 
-def test_answers_inside_are_stored_nowhere(operator):
+def test_responses_to_signed_in_users_are_not_cached(operator):
     inside = client_of(operator)
     own = ("/", "/api/v1/workspaces", "/api/v1/workspaces/1", "/w/1/search", "/admin/", "/password/change")
     for path in own:
@@ -195,7 +195,7 @@ def test_files_of_the_pages_are_served(client, db):
     assert client.get("/favicon.ico").status_code == 302
 
 
-def test_cookie_that_holds_no_session_key_is_nobodys(client, db, subtests):
+def test_malformed_session_cookie_is_anonymous(client, db, subtests):
     cookies = ('"\\000' + "a" * 31 + '"', '"\\355\\240\\200' + "a" * 31 + '"', "A" * 32, "a" * 9_000, "a", "")
     statuses = {"/": 302, "/login": 200, "/admin/": 302, "/api/v1/workspaces": 401}
     for cookie, (path, status) in product(cookies, statuses.items()):

@@ -68,7 +68,7 @@ def test_person_without_an_account_gets_one_and_joins(visitor, invitation, acts,
     ]
 
 
-def test_an_account_that_is_not_written_down_is_not_made(visitor, invitation, monkeypatch):
+def test_account_is_not_created_when_its_audit_event_fails(visitor, invitation, monkeypatch):
     def fail(actor, action, *_, **__):
         raise ConnectionError(action)
 
@@ -113,7 +113,7 @@ def test_somebody_else_can_not_accept(visitor, invitation):
     assert roles_of("eve@example.org") == roles_of("ada@example.org") == []
 
 
-def test_a_withdrawn_invitation_is_like_none(visitor, access, invitation):
+def test_withdrawn_invitation_is_answered_like_an_unknown_one(visitor, access, invitation):
     visitor.get(invitation.path)
     withdraw_invitation(access, invitation.invitation.pk)
     gone = visitor.get("/invitation")

@@ -70,7 +70,7 @@ def test_a_known_person_comes_in_and_is_known_again(visitor, ada, provider, acts
     assert get_user(again) == ada
 
 
-def test_linking_keeps_the_password_of_who_has_shown_the_address_to_be_theirs(visitor, ada, provider):
+def test_linking_keeps_the_password_of_a_verified_address(visitor, ada, provider):
     ada.prove_email()
     elsewhere = Client()
     sign_in(elsewhere)
@@ -81,7 +81,7 @@ def test_linking_keeps_the_password_of_who_has_shown_the_address_to_be_theirs(vi
     assert AuditEvent.objects.get(action="account.linked").detail["password_ended"] is False
 
 
-def test_account_taken_in_anothers_name_returns_to_its_owner(visitor, ada, provider):
+def test_linking_an_unverified_account_ends_its_password_and_sessions(visitor, ada, provider):
     thief = Client()
     sign_in(thief)
     assert is_signed_in(thief)
@@ -267,7 +267,7 @@ def test_the_user_info_is_asked_for_a_missing_address_and_must_mean_the_same_per
     assert get_user(visitor) == ada
 
 
-def test_a_way_back_works_once_and_only_for_who_has_begun_it_with_our_code(visitor, ada, provider):
+def test_oidc_callback_works_once_and_only_in_its_own_session(visitor, ada, provider):
     sent = Client().get("/login/oidc")
     response = visitor.get("/login/oidc/callback", provider.approve(sent["Location"]))
     check_refused(visitor, response, status=400)
@@ -285,7 +285,7 @@ def test_a_way_back_works_once_and_only_for_who_has_begun_it_with_our_code(visit
     check_refused(visitor, visitor.get("/login/oidc/callback", answer), status=400)
 
 
-def test_breaking_off_and_a_provider_that_is_away_lead_to_a_page(visitor, ada, provider, settings):
+def test_cancelled_or_unreachable_provider_shows_an_error_page(visitor, ada, provider, settings):
     state = provider.approve(visitor.get("/login/oidc")["Location"])["state"]
     response = visitor.get("/login/oidc/callback", {"error": "access_denied", "state": state})
     check_refused(visitor, response, status=400)
@@ -311,7 +311,7 @@ def test_provider_out_of_order_leads_to_a_page(visitor, ada, provider, subtests)
             check_refused(visitor, response, status=response.status_code)
 
 
-def test_another_site_can_not_begin_it(visitor, provider):
+def test_cross_site_request_cannot_start_oidc_login(visitor, provider):
     response = visitor.get("/login/oidc", headers={"Sec-Fetch-Site": "cross-site"})
 
     assert response["Location"] == "/login"

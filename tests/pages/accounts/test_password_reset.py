@@ -53,7 +53,7 @@ def test_a_link_sets_a_password_once_and_ends_all_sessions(visitor, ada, outbox,
     assert [act for act, *_ in acts()][1:3] == ["password.reset_asked", "password.changed"]
 
 
-def test_a_new_password_that_is_not_written_down_is_not_set(visitor, ada, outbox):
+def test_password_reset_is_undone_when_its_audit_event_fails(visitor, ada, outbox):
     ask(visitor)
     with (
         patch("kebab.accounts.audit.record_password_change", side_effect=ConnectionError),
@@ -125,7 +125,7 @@ def test_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mai
     assert [message.to for message in mailoutbox] == [["ada@example.org"]]
 
 
-def test_mails_are_limited_by_account_without_a_word_and_by_address(visitor, ada, outbox, settings):
+def test_reset_mails_are_limited_silently_per_account_and_openly_per_address(visitor, ada, outbox, settings):
     settings.KEBAB_MAIL_LIMITS = {"account": "2/hour", "address": "4/hour"}
     ada.email = f"{uuid.uuid4().hex}@example.org"  # so that no earlier run has used up its mails
     ada.save()
@@ -154,7 +154,7 @@ def test_a_mail_server_that_is_away_is_logged_without_the_link(
     assert "/password/reset/" not in caplog.text
 
 
-def test_pages_of_a_server_without_mail_say_whom_to_ask(visitor, db, settings):
+def test_reset_pages_without_a_mail_server_refer_to_the_operator(visitor, db, settings):
     for path in ("/password/reset", "/password/reset/asked"):
         assert 'id="no-mail"' in visitor.get(path).content.decode()
     settings.EMAIL_BACKEND = "tests.pages.people.mail_backend.DeliveringBackend"

@@ -170,7 +170,7 @@ def test_password_of_more_than_256_characters_is_refused_unlooked_at(visitor, ad
     assert sign_in(Client(), password=longest).status_code == 302
 
 
-def test_a_change_that_is_not_written_down_is_not_made(visitor, ada):
+def test_password_change_is_undone_when_its_audit_event_fails(visitor, ada):
     sign_in(visitor)
     with (
         patch("kebab.accounts.audit.record_password_change", side_effect=ConnectionError),

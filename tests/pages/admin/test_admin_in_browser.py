@@ -9,7 +9,7 @@ pytestmark = needs_browser
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1440)])
-def test_every_page_opens_without_a_complaint_and_fits(
+def test_every_admin_page_opens_and_fits_the_screen(
     open_page, transactional_db, operator, admin_rows, scheme, width
 ):
     page = open_page(operator, color_scheme=scheme, viewport={"width": width, "height": 900})

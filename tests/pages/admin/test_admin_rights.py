@@ -32,7 +32,7 @@ def test_anonymous_user_is_sent_to_the_common_login_page(client, admin_rows):
         assert client.post(address, {"sure": "yes"}).status_code == 302
 
 
-def test_members_without_staff_status_see_nothing_of_it(admin_rows):
+def test_members_without_staff_status_cannot_open_the_admin(admin_rows):
     for role in (Role.VIEWER, Role.OWNER):
         client = client_of(make_member(admin_rows.workspace, role))
         for address in admin_rows.pages():

@@ -8,7 +8,7 @@ def test_form_with_a_nul_is_refused_everywhere(office, admin_rows, subtests):
             assert office.post(address, nuls[number % len(nuls)]).status_code == 400
 
 
-def test_rights_that_there_are_not_are_refused(office, admin_rows):
+def test_unknown_permission_is_refused(office, admin_rows):
     for right in ("x", "9" * 40, "-1"):
         form = {"email": "ada@example.org", "is_active": "on", "user_permissions": [right]}
         answer = office.post(f"/admin/people/user/{admin_rows.person.pk}/change/", form)

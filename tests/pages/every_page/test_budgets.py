@@ -22,7 +22,7 @@ _SEARCH = [entry for entry in PAGES if entry.route == "search" and entry.variant
 
 
 @pytest.mark.parametrize("entry", _SEARCH, ids=lambda entry: entry.label)
-def test_the_search_page_is_light_and_soon_painted(browser, server, ground, entry):
+def test_search_page_stays_within_size_and_paint_budgets(browser, server, ground, entry):
     with open_page_of(browser, server, ground, entry) as page:
         sizes = []
         wire = page.context.new_cdp_session(page)

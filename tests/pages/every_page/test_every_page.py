@@ -11,7 +11,7 @@ _CORE = [entry for entry in PAGES if entry.is_core and not entry.opens]
 
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.label)
-def test_page_is_whole_accessible_and_quiet(browser, server, ground, entry, subtests):
+def test_page_is_accessible_and_logs_no_errors(browser, server, ground, entry, subtests):
     found = visit(browser, server, ground, entry)
 
     with subtests.test("shows what it is for"):
@@ -22,7 +22,7 @@ def test_page_is_whole_accessible_and_quiet(browser, server, ground, entry, subt
             assert not lines, "\n".join(lines)
 
 
-def test_core_pages_are_whole_without_javascript(browser, server, ground, subtests):
+def test_core_pages_work_without_javascript(browser, server, ground, subtests):
     for entry in _CORE:
         with (
             subtests.test(page=entry.label),

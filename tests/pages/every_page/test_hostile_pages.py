@@ -90,7 +90,7 @@ _TOO_MUCH = {
 }
 
 
-def test_page_stays_small(viewer, too_much, subtests):
+def test_pages_of_huge_content_stay_below_the_size_limit(viewer, too_much, subtests):
     for name, entry in _TOO_MUCH.items():
         with subtests.test(page=name):
             response = viewer.get(entry.address(too_much))
@@ -102,7 +102,7 @@ def test_page_stays_small(viewer, too_much, subtests):
                 assert response.content.count(b"<article") == 50
 
 
-def test_documents_that_are_too_much_are_listed_in_pages(too_much):
+def test_listing_of_huge_documents_stays_below_the_size_limit(too_much):
     workspace = Workspace.objects.get(slug=too_much.ids["slug"])
     client = person_client(too_much.people[Role.VIEWER])
 

@@ -63,7 +63,7 @@ def test_a_folder_is_added_and_read_at_once(visit, editor, root):
     assert Job.objects.get(source=source).requested_by == editor.email
 
 
-def test_repository_and_site_are_added_with_what_they_are_read_with(visit, editor):
+def test_repository_and_site_are_added_with_their_options(visit, editor):
     form = {"url": "https://git.example.org/a/b.git", "branch": "main", "version_tags": "v*, r*"}
     add(visit(editor), "git", **form, username="bot", token="s3cret", key="code")
     source = the_source()

@@ -69,7 +69,7 @@ def test_sources_are_listed_with_their_documents_syncs_and_state(visit, workspac
     assert "paused" in markup_of(visit(viewer).get(LIST))
 
 
-def test_a_restricted_source_is_marked_for_those_who_read_it_and_is_not_there_for_others(
+def test_restricted_source_is_marked_for_readers_and_missing_for_others(
     visit, viewer, admin, restricted_source
 ):
     assert "restricted" in markup_of(visit(admin).get(LIST))

@@ -98,7 +98,7 @@ def test_body_of_an_unauthorised_upload_is_never_read(client, workspace, viewer,
         assert answer.status_code == status
 
 
-def test_the_upload_sources_that_one_may_know_of_are_offered(visit, editor, workspace):
+def test_upload_page_offers_only_readable_upload_sources(visit, editor, workspace):
     ensure_source(workspace, "notes", kind="upload")
     ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
     closed = ensure_source(workspace, "salaries", kind="upload")

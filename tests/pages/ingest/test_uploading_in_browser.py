@@ -64,7 +64,7 @@ def test_a_file_is_followed_to_its_end_whatever_happens_on_the_way(page, worker)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_file_whose_job_is_seen_no_more_is_not_called_refused(page, status):
+def test_upload_with_unknown_job_state_is_shown_as_sent(page, status):
     page.route(LOOKING, lambda route: route.fulfill(status=status))
     choose(page, "a.md")
 
@@ -126,7 +126,7 @@ def test_files_are_sent_while_none_is_read_yet(page):
     assert Job.objects.filter(batch=first.pk).count() == 6
 
 
-def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
+def test_leaving_the_page_asks_only_while_files_are_being_sent(page):
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     page.get_by_role("heading", level=1).click()  # a browser asks only those who have touched the page

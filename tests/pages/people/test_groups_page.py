@@ -51,7 +51,7 @@ def test_groups_are_listed_with_what_is_in_them(at, legal, one, workspace, viewe
     assert f'<a href="/w/handbook/tokens/{token.pk}">Wiki bot</a>' in at.get(one).content.decode()
 
 
-def test_member_is_put_in_by_address_and_taken_out(at, viewer, one):
+def test_group_member_is_added_by_address_and_removed(at, viewer, one):
     answer = at.post(f"{one}/members", {"email": "Vera@example.org"}, follow=True)
     assert "vera@example.org" in answer.content.decode()
     assert GroupMember.objects.get().membership.user == viewer
@@ -92,7 +92,7 @@ def test_group_is_deleted_after_a_question_that_counts_its_sources(at, legal, on
     assert not Group.objects.exists()
 
 
-def test_another_workspaces_group_is_like_none(at, other_workspace, viewer):
+def test_group_of_another_workspace_is_answered_like_a_missing_one(at, other_workspace, viewer):
     foreign = Group.objects.create(workspace=other_workspace, name="Theirs")
     for below in ("", "/delete", "/members", f"/members/{viewer.pk}/remove"):
         strange, missing = (

@@ -108,7 +108,7 @@ def test_documents_that_one_may_not_read_are_not_counted(at, two, other_workspac
     assert card_of(at.get("/"), "Board papers").document_count == 0
 
 
-def test_a_long_list_goes_on(at, two, monkeypatch):
+def test_workspaces_are_listed_page_by_page(at, two, monkeypatch):
     monkeypatch.setattr("search.pages.home.CARDS", 1)
     first = at.get(ALL)
     second = at.get(ALL, {"cursor": first.context["next_cursor"]})
@@ -117,7 +117,7 @@ def test_a_long_list_goes_on(at, two, monkeypatch):
     assert (shown, second.context["next_cursor"]) == (["handbook", "secrets"], None)
 
 
-def test_a_workspace_is_made_with_an_address_of_its_name(at, owner):
+def test_slug_of_a_new_workspace_is_derived_from_its_name(at, owner):
     answer = at.post(ALL, {"name": "Größe & Maß 2", "slug": ""})
     made = Workspace.objects.get(name="Größe & Maß 2")
 

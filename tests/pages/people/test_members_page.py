@@ -57,7 +57,7 @@ def test_person_with_too_low_a_role_is_told_which_one_and_whom_to_ask(as_person,
         assert (refused.context["missing_role"], refused.context["owners"]) == (Role.ADMIN, ["Olga O."])
 
 
-def test_a_long_list_goes_on_at_the_next_address(at, workspace, monkeypatch):
+def test_members_are_listed_page_by_page(at, workspace, monkeypatch):
     monkeypatch.setattr("kebab.pages.pagination.ROWS", 2)
     for number in range(4):
         make_member(workspace, f"m{number}@example.org")
@@ -70,7 +70,7 @@ def test_a_long_list_goes_on_at_the_next_address(at, workspace, monkeypatch):
     assert seen == ["olga@example.org", *(f"m{number}@example.org" for number in range(4))]
 
 
-def test_role_is_changed_within_the_own_one(at, as_person, admin, owner, viewer, workspace):
+def test_role_cannot_be_changed_above_ones_own(at, as_person, admin, owner, viewer, workspace):
     answer = at.post(f"{PEOPLE}/{viewer.pk}", {"role": "editor"}, follow=True)
     assert answer.redirect_chain
     assert role_of(viewer, workspace) == Role.EDITOR
@@ -126,7 +126,7 @@ def test_member_is_put_into_groups_of_this_workspace_and_taken_out(
         assert groups() == set(chosen)
 
 
-def test_a_group_that_was_not_offered_stays(at, viewer, workspace, legal):
+def test_group_missing_from_the_form_is_kept(at, viewer, workspace, legal):
     address = f"{PEOPLE}/{viewer.pk}"
     form = at.get(address).context["groups_form"]
     assert f'<input type="hidden" name="offered" value="{legal.pk}"' in at.get(address).content.decode()
@@ -137,7 +137,9 @@ def test_a_group_that_was_not_offered_stays(at, viewer, workspace, legal):
     assert GroupMember.objects.filter(membership__user=viewer).count() == 2
 
 
-def test_member_and_invitation_of_another_workspace_are_like_none(at, other_workspace, workspace):
+def test_member_and_invitation_of_another_workspace_are_answered_like_missing_ones(
+    at, other_workspace, workspace
+):
     stranger = make_member(other_workspace, "stranger@example.org", Role.OWNER)
     for below in ("", "/groups", "/remove"):
         strange = at.post(f"{PEOPLE}/{stranger.pk}{below}", {"role": "viewer"})

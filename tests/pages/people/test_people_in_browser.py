@@ -48,7 +48,7 @@ def test_a_member_is_asked_about_once_more_and_removed_by_keyboard_alone(page, w
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_link_of_an_invitation_and_what_stands_above_it_are_in_sight(
+def test_invitation_link_and_heading_are_visible_without_scrolling(
     transactional_db, operator_owner, workspace, open_page, width, height
 ):
     for number in range(20):

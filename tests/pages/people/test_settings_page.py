@@ -67,7 +67,7 @@ def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
         assert shown == ([] if known.section is None else [known.section]), name
 
 
-def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at, workspace):
+def test_settings_are_changed_and_reset_without_losing_other_values(at, workspace):
     named = {"name": "Team handbook", "slug": "handbook"}
     at.post(f"{SETTINGS}/retention", {"answers_kept_days": "30"})
     at.post(SETTINGS, {**named, "default_k": "25", "stale_after_days": ""})

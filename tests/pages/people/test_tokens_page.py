@@ -118,7 +118,7 @@ def test_filters_of_a_token_are_shown(at, workspace, token):
     assert "tags_any" not in markup_of(at.get(f"{TOKENS}/{token.pk}"))
 
 
-def test_another_workspaces_token_is_like_none(at, other_workspace):
+def test_token_of_another_workspace_is_answered_like_a_missing_one(at, other_workspace):
     foreign, _ = mint_token(other_workspace, scopes=["search"])
     for below in ("", "/revoke"):
         strange, missing = (

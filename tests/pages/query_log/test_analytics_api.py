@@ -31,7 +31,7 @@ def figures_of(workspace, **query):
     return answer.json()
 
 
-def test_a_workspace_that_was_asked_nothing_has_no_figures(workspace):
+def test_workspace_without_queries_has_empty_figures(workspace):
     found = figures_of(workspace)
 
     assert (found["days"], found["kept_days"], found["degraded"]) == (30, 90, 0)
@@ -96,7 +96,7 @@ def test_latency_is_reported_by_mode_and_by_day(workspace):
     assert found["doors"] == [{"door": "page", "queries": 3}, {"door": "api", "queries": 1}]
 
 
-def test_days_and_limit_narrow(workspace):
+def test_days_and_limit_parameters_narrow_the_figures(workspace):
     for text, days_ago in (("today", 0), ("today", 1), ("week", 5), ("month", 20), ("quarter", 60)):
         make_query(workspace, text, days_ago=days_ago)
 

@@ -56,7 +56,7 @@ def finished_run(client, workspace, **fields):
 
 
 class TestGoldenQueries:
-    def test_query_is_added_with_what_answers_it(self, admin, orchard):
+    def test_golden_query_is_added_with_its_citations(self, admin, orchard):
         empty = admin.get(at(orchard)).content.decode()
         assert f'href="{at(orchard, "/topics/new")}"' in empty
         assert at(orchard, "/runs/new") not in empty
@@ -111,7 +111,7 @@ class TestGoldenQueries:
         assert Topic.objects.get().text == "pear harvest"
         assert AuditEvent.objects.filter(action="topics.deleted").count() == 1
 
-    def test_a_long_list_has_a_next_page(self, admin, orchard):
+    def test_golden_queries_are_listed_page_by_page(self, admin, orchard):
         for number in range(51):
             Topic.objects.create(
                 workspace=orchard, topic_id=f"t{number:02}", text=f"query number {number:02}"

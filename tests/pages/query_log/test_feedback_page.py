@@ -46,7 +46,7 @@ def test_feedback_is_listed_by_query(admin, orchard, at):
     assert re.search(r"pears\.md 1 against it", text_of(found))
 
 
-def test_one_click_judges_one_query_and_another_all(admin, orchard, at):
+def test_feedback_is_accepted_per_query_or_all_at_once(admin, orchard, at):
     feedback = say(orchard, "which apples", "apples.md")
     say(orchard, "which pears", "pears.md")
     assert admin.post(at, {"query": "x"}).status_code == 404
@@ -64,7 +64,7 @@ def test_one_click_judges_one_query_and_another_all(admin, orchard, at):
     assert "pears.md" not in text_of(admin.get(at))
 
 
-def test_query_of_which_opinions_differ_comes_last_and_is_not_judged(admin, orchard, at):
+def test_query_with_conflicting_feedback_is_listed_last_and_not_accepted(admin, orchard, at):
     say(orchard, "which apples", "apples.md")
     say(orchard, "which apples", "apples.md", is_relevant=False)
     assert 'name="query"' not in admin.get(at).content.decode()
@@ -75,7 +75,7 @@ def test_query_of_which_opinions_differ_comes_last_and_is_not_judged(admin, orch
     assert Topic.objects.get().text == "which plums"
 
 
-def test_old_feedback_counts_as_much(orchard):
+def test_accepted_feedback_beyond_the_newest_is_not_pending(orchard):
     for path in ("apples.md", "pears.md"):
         say(orchard, "which fruit", path)
     access = caller_access(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)

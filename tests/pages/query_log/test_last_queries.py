@@ -83,7 +83,7 @@ def test_mcp_process_writes_its_queries_when_its_client_leaves(surroundings):
     assert AskedQuery.objects.get().text == "apple"
 
 
-def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched_workspace, log, monkeypatch):
+def test_command_writes_its_queries_before_its_servers_stop(searched_workspace, log, monkeypatch):
     kept = []
 
     @contextmanager

@@ -68,7 +68,7 @@ def test_the_table_has_every_value():
     assert plot.rows == [(given[0], ["1 ms", "2 ms"]), (given[1], ["–", "3 ms"])]
 
 
-def test_few_enough_words_stand_below_and_none_leaves_the_plot():
+def test_plot_shows_at_most_five_labels_within_its_bounds():
     for count in (1, 2, 7, 30, 90):
         plot = bar_plot(axes(), points(*range(1, count + 1)))
         edges = [(float(bar.x[:-1]), float(bar.x[:-1]) + float(bar.width[:-1])) for bar in plot.bars]

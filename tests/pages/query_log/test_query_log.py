@@ -76,7 +76,7 @@ def by_command_line(workspace):
     [(by_page, "page"), (by_api, "api"), (by_bulk, "api"), (by_mcp, "mcp"), (by_command_line, "cli")],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_each_door_has_its_queries_kept(searched_workspace, log, ask, door):
+def test_queries_of_each_interface_are_logged(searched_workspace, log, ask, door):
     ask(searched_workspace)
     log.flush()
 
@@ -111,7 +111,7 @@ def test_a_search_sends_as_many_statements_as_without_a_log(searched_workspace, 
     assert len(log.pending) == 2
 
 
-def test_the_next_page_of_a_list_is_no_other_query(workspace, log):
+def test_next_page_is_not_logged_as_another_query(workspace, log):
     write_each(workspace, ["apple"] * 3)
     workspace.refresh_from_db()
     sync(workspace)
@@ -250,7 +250,7 @@ class TestWithoutADatabase:
 
         assert [query.text for query in log.pending] == ["c", "c2", "d"]
 
-    def test_a_defect_drops_the_batch_and_tells_no_query(self, caplog):
+    def test_failed_batch_is_dropped_without_logging_its_queries(self, caplog):
         def keep(workspace_id, queries):
             raise ValueError(queries[0].text)
 
@@ -263,7 +263,7 @@ class TestWithoutADatabase:
         assert "1 queries were not written: ValueError" in caplog.text
         assert "secret" not in caplog.text
 
-    def test_a_thread_writes_again_and_again_and_closing_writes_what_waits(self):
+    def test_query_log_is_written_periodically_and_when_closed(self):
         kept, both = [], Event()
 
         def keep(workspace_id, queries):

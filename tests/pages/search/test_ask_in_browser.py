@@ -91,7 +91,7 @@ def test_a_passage_that_comes_after_closing_stays_closed(open_page, member, answ
     expect(page.get_by_role("link", name="Source 2")).to_be_focused()
 
 
-def test_pages_of_asking_fit_the_screen(open_page, member, guide):
+def test_ask_pages_fit_the_screen(open_page, member, guide):
     long = "w" * 300
     row = make_answer(
         guide,

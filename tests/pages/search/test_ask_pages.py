@@ -135,7 +135,7 @@ def test_text_is_shown_and_never_run(ask, use, workspace):  # noqa: F811
     assert "&lt;script" in page
 
 
-def test_going_on_takes_ones_own_conversation_alone(ask, visitor, workspace, guide):
+def test_only_ones_own_conversation_can_be_continued(ask, visitor, workspace, guide):
     ask()
     own = KeptAnswer.objects.get()
     ask("And how do I roll back?", conversation_id=str(own.conversation_id))
@@ -184,7 +184,7 @@ def test_changed_passage_is_shown_with_the_cited_text(ask, visitor, workspace):
     assert "restart the workers one by one" in page
 
 
-def test_an_answer_is_of_who_asked_and_of_who_reviews(ask, client, workspace):
+def test_answer_page_is_visible_to_asker_and_reviewers_only(ask, client, workspace):
     ask()
     row = KeptAnswer.objects.get()
     pages = [f"/w/handbook/answers/{row.pk}", f"/w/handbook/answers/{row.pk}/citations/1"]

@@ -92,7 +92,7 @@ def test_the_next_question_goes_on_with_the_conversation(open_ask):
     assert len({row.conversation_id for row in KeptAnswer.objects.all()}) == 1
 
 
-def test_stopping_ends_the_model_and_keeps_what_had_come(open_ask, use):  # noqa: F811
+def test_stop_button_ends_the_model_and_keeps_the_partial_answer(open_ask, use):  # noqa: F811
     stub = use(drips)
     page = open_ask()
     ask(page)
@@ -178,7 +178,7 @@ def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa:
     expect(page.get_by_text("Answer with sources", exact=True)).to_have_count(0)
 
 
-def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
+def test_unicode_line_separators_do_not_break_streamed_events(open_ask, use):  # noqa: F811
     stub = use(pausing_answer("Restart\u2028them\u2029", "one by one [#1]."))
     page = open_ask()
     ask(page)
@@ -189,7 +189,7 @@ def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
 
 
 @pytest.mark.parametrize("fails", [lambda route: route.abort(), lambda route: route.fulfill(status=503)])
-def test_an_answer_whose_page_does_not_come_is_shown_with_the_way_to_it(open_ask, fails):
+def test_streamed_answer_that_cannot_be_reloaded_links_to_its_page(open_ask, fails):
     page = open_ask()
     page.route("**/answers/*", fails)
     ask(page)

@@ -49,7 +49,7 @@ def test_words_have_the_class_of_what_they_are():
     assert '<span class="s">&lt;b&gt;</span>' in returned
 
 
-def test_path_and_opening_line_of_a_fence_say_the_language():
+def test_code_language_is_read_from_path_and_fence():
     paths = {"a/b.py": "python", "Dockerfile": "docker", "a.TSX": "typescript", "a.txt": "", "a.md": ""}
     fences = {"python": "python", "{.sh .numbered}": "bash", "c++ title": "cpp", "": "", "<b>": ""}
 
@@ -57,7 +57,7 @@ def test_path_and_opening_line_of_a_fence_say_the_language():
     assert {info: language_of_fence(info) for info in fences} == fences
 
 
-def test_long_code_and_what_comes_after_the_time_allowed_stay_plain():
+def test_long_or_slow_code_is_not_coloured():
     for lines in (["x = 1 "] * 20_000, ["x" * 1_001]):
         assert lines_of(lines, "python") == lines
     assert list(spans("python", "def run(): pass", ends_at=float("inf")))

@@ -98,7 +98,7 @@ def test_long_document_is_shown_in_windows_that_join_around_the_cited_lines(visi
     assert len(line_ids(text_of(open_page(visitor, log, start=1, end=999_999_999)))) == WINDOW_LINES
 
 
-def test_the_whole_of_a_long_document_can_be_read_on(visitor, log):
+def test_next_links_lead_through_a_whole_long_document(visitor, log):
     page = text_of(open_page(visitor, log))
     seen = line_ids(page)
     while 'rel="next"' in page:
@@ -108,7 +108,7 @@ def test_the_whole_of_a_long_document_can_be_read_on(visitor, log):
     assert seen == list(range(1, 2001))
 
 
-def test_place_past_the_end_has_a_way_back_and_no_number_shows_the_start(visitor, log):
+def test_line_past_the_end_links_back_and_invalid_line_shows_the_start(visitor, log):
     page = text_of(open_page(visitor, log, start=999_999, end=999_999))
     assert line_ids(page) == []
     assert line_ids(follow(visitor, log, page, "prev"))[-1] == 2000

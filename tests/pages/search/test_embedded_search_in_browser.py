@@ -72,7 +72,7 @@ def test_results_are_found_and_opened_with_the_keyboard(page, site, workspace, m
     page.wait_for_url("**/docs/guides/leave#annual-leave")
 
 
-def test_what_is_not_found_or_not_allowed_is_said(page, site, workspace, mirrors, blobs):
+def test_embedded_search_shows_no_results_and_refusals(page, site, workspace, mirrors, blobs):
     allow(workspace, site)
     page.goto(site)
     box = page.get_by_role("combobox", name="Search")

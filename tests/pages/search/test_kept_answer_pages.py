@@ -89,7 +89,7 @@ def test_conversation_shows_its_turns_in_order_and_goes_on(visitor, answer_of_me
     assert response["Location"] == at(f"conversations/{first.conversation_id}#answer-{row.pk}")
 
 
-def test_a_conversation_is_its_askers_alone(client, workspace, answer_of_member):
+def test_conversation_page_is_hidden_from_others(client, workspace, answer_of_member):
     row = answer_of_member("What was first?")
     address = at(f"conversations/{row.conversation_id}")
     for role in Role:
@@ -146,7 +146,7 @@ def test_checking_an_answer_requires_reading_it(visitor, workspace, answer_of_me
     assert "How do I restart?" not in html_of(visitor.get(at("answers")))
 
 
-def test_everybodys_answers_are_for_who_reviews_and_said_to_be_so(client, workspace, answer_of_member):
+def test_answers_of_others_are_listed_for_reviewers_only(client, workspace, answer_of_member):
     answer_of_member("What did Ada ask?", asked_by="ada@example.org")
     for role in Role:
         client.force_login(make_member(workspace, f"{role}@example.org", role))

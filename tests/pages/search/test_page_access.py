@@ -21,7 +21,7 @@ def test_pages_require_login(client, workspace, guide):
         assert response["Location"].startswith("/login?next=/")
 
 
-def test_a_part_of_a_page_has_the_page_sent_to_log_in(client, workspace):
+def test_htmx_request_without_a_session_reloads_the_page(client, workspace):
     response = client.get("/w/handbook/activity", headers={"HX-Request": "true"})
 
     assert response["HX-Refresh"] == "true"
@@ -58,7 +58,7 @@ def test_an_operator_who_is_no_member_gets_no_page(operator_client, workspace, g
     assert operator_client.get(document_page(workspace, guide)).status_code == 404
 
 
-def test_workspace_answers_to_its_slug_and_id_alone(visitor, workspace):
+def test_workspace_pages_are_found_by_slug_or_id_only(visitor, workspace):
     assert visitor.get(f"/w/{workspace.pk}/search").status_code == 200
     for slug in ("a%00b", "A", "x" * 300, "..%2F..", "%F0%9F%A5%99"):
         assert visitor.get(f"/w/{slug}/search").status_code == 404, slug
@@ -70,7 +70,7 @@ def test_a_member_whose_membership_ended_gets_no_page(visitor, workspace, member
     assert visitor.get("/w/handbook/search").status_code == 404
 
 
-def test_pages_are_only_read_and_kept_by_no_cache(visitor, workspace, guide):
+def test_pages_refuse_other_methods_and_forbid_caching(visitor, workspace, guide):
     for page in ["/w/handbook/search?q=deploy", document_page(workspace, guide)]:
         assert "no-store" in visitor.get(page)["Cache-Control"]
         assert visitor.post(page, {"q": "deploy"}).status_code == 405

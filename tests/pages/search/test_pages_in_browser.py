@@ -50,7 +50,7 @@ def test_every_mode_works_without_javascript(open_page, member, guide):
         expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
 
 
-def test_the_keyboard_is_enough(open_page, member, guide):
+def test_search_page_is_usable_by_keyboard_alone(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart")
     box = page.locator("[data-search-box]")

@@ -68,7 +68,7 @@ def test_a_cited_page_is_shown_as_text_and_drawn(visitor, add):
     assert "pressure gauges" not in page
 
 
-def test_pages_are_turned(visitor, add):
+def test_next_links_lead_through_the_pages_of_a_pdf(visitor, add):
     document = add(PRINTED)
     page = page_of(visitor, document)
     seen = []

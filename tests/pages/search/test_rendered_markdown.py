@@ -93,7 +93,7 @@ def test_block_of_a_cited_line_is_marked_and_no_other(visitor, add, subtests):
             assert len(re.findall(r'class="[^"]*\bcited\b', page)) == 1
 
 
-def test_the_lines_as_they_are_written_are_a_link_away(visitor, add):
+def test_rendered_markdown_links_to_its_source_lines(visitor, add):
     document = add(KINDS)
     page = page_of(visitor, document, start=4, end=4, q="x")
     link = html.unescape(re.search(r'<a href="([^"]+)">Source</a>', page)[1])
@@ -298,7 +298,7 @@ def test_a_heading_elsewhere_is_there_where_its_link_leads(visitor, add):
     assert re.search(rf'<h\d[^>]* id="{place}"[^>]*>.*?Part 390</h', there)
 
 
-def test_a_fence_longer_than_a_stretch_goes_on_as_code(visitor, add):
+def test_fence_longer_than_a_window_is_still_shown_as_code(visitor, add):
     code = "\n".join(f"*line* {n}" for n in range(1500))
     document = add(f"# Log\n\n```text\n{code}\n```\n\nThe *end*.")
     page = page_of(visitor, document, start=1300, end=1300)

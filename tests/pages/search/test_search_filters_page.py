@@ -56,7 +56,7 @@ def shelve_with_trust(workspace, levels):
     index(workspace)
 
 
-def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, visitor, workspace):
+def test_trust_filter_is_shown_when_trust_levels_differ(transactional_db, visitor, workspace):
     shelve_with_trust(workspace, ["primary", "primary"])
     assert "Primary" not in links(search_page(visitor, q="restart"))
     shelve_with_trust(workspace, ["primary", "unknown", "unknown"])
@@ -66,7 +66,7 @@ def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, vi
     assert hits(visitor.get(links(page)["Primary"]).content.decode()) == ["Part 0"]
 
 
-def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, workspace, shelf):
+def test_date_filter_is_shown_when_some_documents_are_older(visitor, workspace, shelf):
     assert "Past day" not in links(search_page(visitor, q="restart"))
     Document.objects.in_workspace(workspace).filter(path="0.md").update(indexed_at="2001-02-03T04:05:06Z")
     local_mirrors.mirror_files(workspace.pk).delete_all()
@@ -116,7 +116,7 @@ def test_a_new_query_mode_and_number_of_hits_keep_the_filters(visitor, shelf):
     assert "mode=lexical&amp;k=20&amp;lang=de" in page
 
 
-def test_sources_go_by_their_titles(visitor, workspace, shelf):
+def test_chosen_source_filter_shows_the_source_title(visitor, workspace, shelf):
     page = search_page(visitor, q="restart", source="handbook")
 
     assert "Source: Our &lt;b&gt;handbook&lt;/b&gt;" in page
@@ -196,7 +196,7 @@ def test_filters_that_are_opened_as_a_page_lead_to_the_search(visitor, shelf):
     assert response.url == "/w/handbook/search?q=restart&mode=hybrid&k=10&lang=de"
 
 
-def test_a_source_that_is_hidden_is_called_what_it_was_called_by(visitor, workspace, shelf):
+def test_hidden_source_filter_shows_the_key_as_typed(visitor, workspace, shelf):
     source = Source.objects.get(workspace=workspace)
     restrict(source, [Group.objects.create(workspace=workspace, name="few").pk])
     page = search_page(visitor, q="restart", source="handbook")

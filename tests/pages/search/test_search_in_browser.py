@@ -172,7 +172,7 @@ def answer_with(status):
     return lambda route: route.abort() if status is None else route.fulfill(status=status, body="<p>no</p>")
 
 
-def test_hits_that_cannot_be_fetched_are_said_while_the_former_stay(unwatched_page, guide):
+def test_failed_search_shows_an_error_and_keeps_the_former_hits(unwatched_page, guide):
     page = unwatched_page
     page.goto("/w/handbook/search?q=restart&mode=lexical")
     for status in (None, 404, 429, 500):
@@ -197,7 +197,7 @@ def test_a_vote_that_is_refused_is_said(unwatched_page, workspace, guide):
     assert not Feedback.objects.in_workspace(workspace).exists()
 
 
-def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_page, tagged_entries):
+def test_failed_filter_counts_show_an_error_and_remove_the_former(unwatched_page, tagged_entries):
     page = unwatched_page
     page.goto("/w/handbook/search?q=entry")
     page.route("**/search/filters?**", lambda route: route.fulfill(status=500, body="no"))
@@ -220,7 +220,7 @@ def test_error_of_the_query_is_shown_at_the_box_until_it_is_corrected(unwatched_
     expect(box).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_counts_of_the_query_before_come_too_late(open_page, member, tagged_entries):
+def test_filter_counts_of_an_earlier_query_are_discarded(open_page, member, tagged_entries):
     page, held = open_page(member), []
     page.goto("/w/handbook/search")
     page.route("**/search/filters?**", lambda route: held.append(route))

@@ -147,7 +147,7 @@ def test_a_blank_query_searches_nothing(visitor, guide, monkeypatch):
         assert search_page(visitor, q=query).status_code == 200
 
 
-def test_no_hits_in_one_mode_lead_to_the_hybrid_one_and_near_words_to_theirs(visitor, guide):
+def test_empty_result_links_to_hybrid_mode_and_spelling_suggestions(visitor, guide):
     page = text_of(search_page(visitor, q="zebra", mode="lexical"))
     empty = re.search(r'class="empty.*?</section|class="empty.*?</div', page, re.DOTALL)[0]
     address = re.search(r'href="([^"]+mode=hybrid[^"]*)"', empty)[1]
@@ -162,7 +162,7 @@ def test_no_hits_in_one_mode_lead_to_the_hybrid_one_and_near_words_to_theirs(vis
     assert "<mark>restart</mark>" in text_of(visitor.get(html.unescape(address)))
 
 
-def test_absent_leg_changes_to_come_and_old_hits_are_named(visitor, workspace, guide, monkeypatch):
+def test_search_page_warns_of_missing_leg_lag_and_stale_hits(visitor, workspace, guide, monkeypatch):
     type(guide).objects.in_workspace(workspace).update(indexed_at="2001-02-03T04:05:06Z")
     page = text_of(search_page(visitor, q="restart"))
     assert "may be outdated" in page
@@ -199,7 +199,7 @@ def test_found_words_of_a_snippet_are_marked_and_all_is_escaped():
     assert mark_words("", ()) == ""
 
 
-def test_a_name_that_was_found_exactly_is_said(visitor, transactional_db, workspace):
+def test_hit_of_the_exact_leg_shows_its_rank(visitor, transactional_db, workspace):
     shelve(workspace, "api.md", "call turn_valve_off before leaving")
     index(workspace)
 

@@ -67,7 +67,7 @@ def test_finding_a_stretch_takes_the_same_memory_in_a_long_document():
         assert peak < 20_000_000
 
 
-def test_heads_of_lines_say_how_long_they_are():
+def test_line_heads_report_the_length_of_each_line():
     for ending in ("\n", "\r\n", "\r"):
         content = io.BytesIO(ending.join(["a" * 200, "", "é"]).encode())
         assert list(line_heads(content)) == [(b"a" * 80, 200), (b"", 0), ("é".encode(), 2)]

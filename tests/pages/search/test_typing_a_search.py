@@ -37,7 +37,7 @@ def test_count_is_announced_to_screen_readers_and_the_address_follows(visitor, g
     assert get_partial(visitor, q=" ")["HX-Replace-Url"] == "/w/handbook/search"
 
 
-def test_half_a_query_that_cannot_be_understood_is_refused_in_its_place(visitor, guide):
+def test_invalid_typed_query_is_refused_in_the_result_area(visitor, guide):
     response = get_partial(visitor, q="'\"'")
     page = response.content.decode()
 
