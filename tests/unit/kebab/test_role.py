@@ -12,7 +12,7 @@ print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 
-def test_a_role_has_its_process_open_more(subtests):
+def test_process_role_raises_the_limit_of_open_files(subtests):
     for soft, hard in ((256, 1_000), (1_000, 1_000)):
         with subtests.test(soft=soft):
             command = [sys.executable, "-c", _TAKEN.format(soft=soft, hard=hard)]

@@ -55,7 +55,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_foreign_question_is_not_known_to_an_english_model(subtests):
+def test_foreign_question_is_outside_the_languages_of_an_english_model(subtests):
     for language in QUESTIONS:
         for known_share in (None, 0.0, 0.5):
             with subtests.test(language=language, known_share=known_share):
@@ -72,7 +72,7 @@ def test_foreign_question_is_not_known_to_an_english_model(subtests):
             assert not knows_language(ENGLISH, text, HARDLY_KNOWN)
 
 
-def test_short_query_is_known_unless_hardly_any_document_is():
+def test_short_query_is_supported_unless_few_documents_are():
     for text in ["invoice", "Urlaub beantragen", "où est le", "die Art"]:
         assert knows_language(ENGLISH, text, 0.5)
         assert knows_language(ENGLISH, text)
@@ -80,7 +80,7 @@ def test_short_query_is_known_unless_hardly_any_document_is():
     assert not knows_language(ENGLISH, "wo beantrage ich meinen Urlaub", 0.5)
 
 
-def test_english_and_names_are_known_to_an_english_model(subtests):
+def test_english_queries_and_names_are_supported_by_an_english_model(subtests):
     for text in ENGLISH_QUERIES:
         for known_share in (None, 0.5, 1.0):
             with subtests.test(text=text, known_share=known_share):

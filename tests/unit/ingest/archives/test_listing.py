@@ -298,7 +298,7 @@ def test_xz_with_a_dictionary_of_gigabytes_is_refused():
 
 
 @given(st.binary(max_size=2_000), st.integers(0, 3_000), st.sampled_from([*TARS.values(), "zip"]))
-def test_any_damage_is_read_or_refused(damage, place, mode):
+def test_damaged_archive_is_read_or_refused_with_a_reason(damage, place, mode):
     packed = bytearray(zip_of(MEMBERS) if mode == "zip" else tar_of(MEMBERS, mode))
     packed[place % len(packed) : place % len(packed) + len(damage)] = damage
     try:

@@ -34,7 +34,7 @@ def test_file_is_cut_between_functions(chunk_file, exact_counter):
     assert len(chunks) > 5
 
 
-def test_hostile_code_is_tiled(chunk_file, exact_counter, subtests):
+def test_chunks_of_hostile_code_cover_the_whole_file(chunk_file, exact_counter, subtests):
     for content in [
         *(b"", b"\n\n", b"\n\n\nx = 1\n\n\n", b"x = 1", b"x\r\ny\rz\n", b"{\n" * 3_000, b"x\x00y\n" * 10),
         b"x = '" + b"ab, " * 400 + b"'\n\ny = 2\n",

@@ -334,7 +334,7 @@ def test_chunk_is_cited_by_the_places_of_its_lines(exact_counter, origins, aroun
 
 
 @pytest.mark.parametrize("walls", [(), (2,), (3, 5), (2, 3, 4, 5, 6)])
-def test_no_chunk_reaches_over_a_wall(exact_counter, walls):
+def test_chunks_end_at_page_boundaries(exact_counter, walls):
     lines = [f"line {number}" for number in range(1, 7)]
     parsed = document(lines, paragraphs(6), walls=walls)
     # Without places of their own, lines are those of the file.
@@ -344,7 +344,7 @@ def test_no_chunk_reaches_over_a_wall(exact_counter, walls):
     assert [(span["start"], span["end"]) for span in spans] == list(zip([1, *walls], ends, strict=True))
 
 
-def test_heading_over_the_wall_goes_with_the_first_page_of_its_text(exact_counter):
+def test_heading_before_a_page_break_joins_the_first_chunk_below_it(exact_counter):
     blocks = [Block(kind="heading", span=LineSpan(1, 1), text="Part", level=1), *paragraphs(3)[1:]]
     origins = [PageSpan(1), PageSpan(2), PageSpan(3)]
     parsed = document(["Part", "two", "three"], blocks, origins=origins, walls=(2, 3))

@@ -35,7 +35,7 @@ OTHERS = [
 ]
 
 
-def test_examples_of_the_manual(subtests):
+def test_ignore_rules_match_the_examples_of_the_git_manual(subtests):
     examples = [(*pair.split(), True) for pair in IGNORED.split(",")]
     examples += [(*pair.split(), None) for pair in UNTOUCHED.split(",")]
     for rules, path, expected in examples + OTHERS:
@@ -48,7 +48,7 @@ def test_trailing_slash_matches_directories_only():
     assert verdict("frotz/", "a/frotz") is None
 
 
-def test_many_stars_end():
+def test_pattern_with_many_stars_matches_in_bounded_time():
     # Exponential time would never end.
     assert verdict("*a" * 300 + "b", "a" * 4_000) is None
     assert verdict("**/a/" * 100 + "x", "a/" * 1_000 + "y") is None

@@ -114,6 +114,6 @@ assert "tree_sitter_python" in sys.modules and "tree_sitter_c" not in sys.module
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
-def test_no_ladder_is_longer_than_the_attempts():
+def test_every_parser_ladder_fits_the_number_of_attempts():
     extensions = (*MARKUP, *STRUCTURED, *TRANSCRIPTS, "md", "docx")
     assert max(len(type_by_name(f"a.{extension}").parsers) for extension in extensions) < MAX_ATTEMPTS

@@ -70,7 +70,7 @@ def test_pool_reads_no_further_ahead_than_it_may():
         results.close()
 
 
-def test_documents_that_are_ready_together_come_as_a_group():
+def test_finished_documents_are_returned_in_groups():
     with DigesterPool(1) as pool:
         documents = [Submission(key=n, content=b"word", path="a.txt") for n in range(10)]
         groups = list(pool.digest_groups(documents))
@@ -150,7 +150,7 @@ def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monke
     assert started == [0]
 
 
-def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
+def test_next_document_is_digested_when_the_result_buffer_is_full(monkeypatch):
     asked = []
 
     def ask():

@@ -62,7 +62,7 @@ def test_properties_of_an_html_page_are_fields():
     assert document.metadata["created"] == "2024-01-05T15:04:00"
 
 
-def test_broken_row_takes_nothing_from_the_next():
+def test_unclosed_property_row_does_not_swallow_the_next():
     broken = '<tr class="property-row property-row-text"><th>Author</th><td>'
     document = read(PATHS[4], HTML.replace("<tbody>", f"<tbody>{broken * 3}"))[1]
     assert (document.tags, document.metadata["created"]) == (("office", "errand"), "2024-01-05T15:04:00")

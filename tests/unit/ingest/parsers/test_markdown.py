@@ -24,7 +24,7 @@ def uncovered_lines(text: str, path: str = "a.md") -> set[str]:
     return {line for n, line in enumerate(outline.lines, 1) if line.strip() and n not in covered}
 
 
-def test_every_kind_has_its_lines(subtests):
+def test_markdown_blocks_have_their_kind_and_lines(subtests):
     every_kind = (
         "# Title\n\npara\nmore\n\n- one\n- two\n\n> quote\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
         "```py\nx = 1\n```\n\n<div>\nhtml\n</div>\n\nSetext\n======\n"
@@ -165,7 +165,7 @@ def test_html_is_read_as_text_in_its_place():
     assert "table" in {block.kind for block in parsed.outline.blocks}
 
 
-def test_what_only_looks_like_a_tag_stays(subtests):
+def test_text_resembling_html_tags_is_kept(subtests):
     for text in [
         "Use List<String> or <your-name> here",
         "if x <y and z> w, or 3 <a and b> 4",

@@ -137,7 +137,7 @@ def test_first_cell_may_hold_front_matter():
     assert (parsed.title, parsed.tags) == ("Stated", ("a",))
 
 
-def test_no_chunk_reaches_over_a_large_output(chunk_file):
+def test_chunks_do_not_span_a_large_notebook_output(chunk_file):
     picture = {"output_type": "display_data", "data": {"text/html": ["<tr>\n"] * 100}}
     cells = [{"cell_type": "code", "source": ["before()"], "outputs": [picture]}, cell("code", ["after()"])]
     chunks = chunk_file(json.dumps(notebook(*cells), indent=1), "a.ipynb")
@@ -154,7 +154,7 @@ def test_file_that_is_no_notebook_is_read_by_the_next_parser(subtests):
             assert "notebook" in parsed.warnings[0]
 
 
-def test_odd_cells_do_no_harm(subtests):
+def test_malformed_notebook_cells_are_skipped(subtests):
     for odd in [
         {"cell_type": "code"},
         {"cell_type": "code", "source": None, "outputs": None},

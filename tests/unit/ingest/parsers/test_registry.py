@@ -107,7 +107,7 @@ def test_every_code_of_a_refusal_has_an_explanation():
     assert explanations(["empty", "unheard_of"]).keys() == {"empty"}
 
 
-def test_title_of_a_document(subtests):
+def test_document_title_is_read_from_header_heading_or_name(subtests):
     for content, path, title in [
         ("---\ntitle: Stated\n---\n# H1\n", "a.md", "Stated"),
         ("intro\n\n## Two\n\n# One\n", "a.md", "One"),

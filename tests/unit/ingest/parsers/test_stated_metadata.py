@@ -16,5 +16,5 @@ from ingest.parsers.stated_metadata import stated_metadata
         ({"author": "python-docx", "created": "2013-12-23"}, {}),
     ],
 )
-def test_what_a_program_fills_in_is_not_stated(fields, found):
+def test_metadata_filled_in_by_programs_is_ignored(fields, found):
     assert stated_metadata(fields) == found

@@ -171,7 +171,7 @@ def test_table_has_its_header_and_the_lines_of_its_records():
     assert table["rows"][1]["cells"][3] == ["float sticks\nin frost; knock twice"]
 
 
-def test_wikis_have_what_their_parsers_tell():
+def test_wiki_renditions_have_headings_paragraphs_and_tables():
     for name in ("dredging.adoc", "pilot-cutters.wiki", "swell.tex", "watch.org"):
         assert {"heading", "paragraph", "table"} <= set(kinds(sample(f"markup/{name}")["parts"]))
 

@@ -47,7 +47,7 @@ def test_child_is_confined(monkeypatch):
     assert limits["CPU"] == [4, 7]
 
 
-def test_lower_of_two_limits_counts():
+def test_sandbox_applies_the_lower_memory_limit():
     limited = program(address_space_bytes=10_000 * MEGABYTE, extra_address_space_bytes=100 * MEGABYTE)
     assert reply_once(limited, request("describe"))["limits"]["AS"][1] < 1_000 * MEGABYTE
     limited = program(address_space_bytes=400 * MEGABYTE, extra_address_space_bytes=10_000 * MEGABYTE)

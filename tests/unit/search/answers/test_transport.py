@@ -17,7 +17,7 @@ def read(*pieces, encoding=""):
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
-def test_many_events_are_read_wherever_pieces_part_them(end):
+def test_events_split_at_any_byte_are_read(end):
     event = b"data: " + b"x" * 300_000 + end
     cuts = [event[:-1], end[-1:]] * 6
     assert read(*cuts, b"data: [DONE]") == (event * 6 + b"data: [DONE]", True)

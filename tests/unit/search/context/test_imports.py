@@ -101,7 +101,7 @@ def test_imports_become_paths(subtests):
                 assert first_found(text, path, language) == expected
 
 
-def test_python_names_and_what_is_no_import(subtests):
+def test_python_imports_are_parsed_with_their_names(subtests):
     text = "from a import B, c as d\nimport e\nfrom .f import (g, # not h\n  i)\n"
     assert names_of(text, "x/y.py", "python") == [("B", "c"), (), (), (), ("g", "i"), (), ()]
     cases = [
@@ -155,7 +155,7 @@ def test_go_packages_are_folders_below_the_module():
     assert parse_imports('import "net/http"\nimport (\n\t"os"\n)\n', "main.go", "go") == []
 
 
-def test_other_languages_and_the_limit():
+def test_imports_of_unsupported_languages_are_ignored_and_their_number_limited():
     assert parse_imports('#include "a.h"', "a.c", "cpp") == []
     text = "".join(f"import m{n}\n" for n in range(500))
     assert len(parse_imports(text, "a.py", "python")) == MAX_IMPORTS

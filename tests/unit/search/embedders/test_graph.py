@@ -102,7 +102,7 @@ def test_int8_stays_close_to_float32(
     assert cosines.min() >= 0.98
 
 
-def test_damping_and_opset(weights: Mapping[str, np.ndarray]):
+def test_graph_has_exact_damping_factors_and_opset_17(weights: Mapping[str, np.ndarray]):
     factors = [factor for channels in DAMPING.values() for factor in channels.values()]
     assert {math.frexp(factor)[0] for factor in factors} == {0.5}
     graph = build_graph(weights)

@@ -25,7 +25,7 @@ def test_same_text_has_the_same_vector_in_any_batch(embedder: MiniLmEmbedder, se
     np.testing.assert_array_equal(beside_long_ones[[0, 2]], alone[:2])
 
 
-def test_threads_and_callers_change_nothing(models_dir: Path, sentences: tuple[str, ...]):
+def test_embeddings_do_not_depend_on_threads_or_callers(models_dir: Path, sentences: tuple[str, ...]):
     one, three = (MiniLmEmbedder(models_dir, threads=threads) for threads in (1, 3))
     np.testing.assert_array_equal(one.embed_passages(sentences), three.embed_passages(sentences))
     shared = MiniLmEmbedder(models_dir, threads=2)
@@ -46,7 +46,7 @@ def test_vectors_have_length_one_and_the_promised_shape(embedder: MiniLmEmbedder
     assert not embedder.space.speaks("de")
 
 
-def test_meaning_counts_up_to_the_input_limit(embedder: MiniLmEmbedder):
+def test_embedding_reads_text_up_to_the_input_limit(embedder: MiniLmEmbedder):
     query = embedder.embed_query("How can I renew a certificate?")
     near, far = embedder.embed_passages(
         ["TLS certificates are renewed thirty days before they expire.", "How can I bake bread?"]

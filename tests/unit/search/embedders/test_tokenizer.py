@@ -45,7 +45,7 @@ def test_embedding_cuts_at_the_input_limit_and_counting_does_not(exact: TokenCou
     assert token_ids("word " * 100_000) == token_ids("word " * 300)
 
 
-def test_count_offsets_and_limit(exact: TokenCounter):
+def test_token_count_and_offsets_equal_the_tokenizer(exact: TokenCounter):
     assert exact.count("") == 0
     assert exact.count("two words") == len(token_ids("two words")) - MARK_TOKENS == 2
     assert len(token_ids("")) == MARK_TOKENS
@@ -55,7 +55,7 @@ def test_count_offsets_and_limit(exact: TokenCounter):
     assert exact.offsets("a \ud800 b")[-1] == (4, 5)
 
 
-def test_estimate_is_on_the_high_side(
+def test_estimated_token_count_is_at_least_the_exact_one(
     exact: TokenCounter, estimate: TokenCounter, sentences: tuple[str, ...]
 ):
     assert not estimate.is_exact

@@ -28,7 +28,7 @@ SECOND = {
 }  # fmt: skip
 
 
-def test_four_topics_by_hand():
+def test_comparison_of_four_topics_equals_hand_computed_figures():
     """Differences 0.3, 0.4, -0.1 and none: of the 8 ways to choose signs 4 reach their sum of 0.6."""
     found = compare(FIRST, SECOND).measures["nDCG@10"]
     assert (found.topics, found.wins, found.losses, found.draws) == (4, 2, 1, 1)
@@ -68,7 +68,7 @@ def test_the_exact_test_counts_all_ways_to_choose_signs(differences):
     assert randomisation_test(values) == pytest.approx(sum(ways) / len(ways))
 
 
-def test_above_sixteen_topics_a_sample_of_the_ways_is_near_the_exact_share():
+def test_sampled_p_value_above_sixteen_topics_is_near_the_exact_one():
     """Of 17 equal differences 2 of 131,072 ways reach the sum; of 9 against 8 nearly all."""
     alike = np.full(EXACT_TOPICS + 1, 0.1)
     assert 1 / (1 + EXCHANGES) <= randomisation_test(alike) < 0.001

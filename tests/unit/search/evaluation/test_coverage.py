@@ -23,7 +23,7 @@ JUDGED = (
 )
 
 
-def test_relevant_places_that_are_cited(subtests):
+def test_citation_coverage_counts_cited_relevant_places(subtests):
     assert citation_coverage(JUDGED, [cited_hit("a.md#L12-L20"), cited_hit("x.md#L1")]) == pytest.approx(
         1 / 3
     )
@@ -56,7 +56,7 @@ _LINES = st.tuples(st.integers(1, 30), st.integers(0, 10)).map(lambda at: range(
 
 
 @given(_LINES, _LINES)
-def test_lines_overlap_as_sets_of_them_do(one, other):
+def test_two_line_ranges_overlap_when_they_share_a_line(one, other):
     first, second = (
         parse_uri(f"a#L{each[0]}" if len(each) == 1 else f"a#L{each[0]}-L{each[-1]}") for each in (one, other)
     )

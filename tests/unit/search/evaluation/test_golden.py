@@ -128,6 +128,6 @@ def test_invalid_file_is_refused_with_its_line(subtests, monkeypatch):
 
 
 @given(st.text(max_size=80))
-def test_no_text_makes_anything_but_topics_or_a_refusal(text):
+def test_any_golden_file_is_parsed_or_refused(text):
     with suppress(InvalidJudgedSet):
         parse_golden(text)

@@ -27,7 +27,7 @@ def mean_values(qrels, rankings, names=BEIR_MEASURES):
     return means(measure_each(names, qrels, rankings).values(), names)
 
 
-def test_judgements_by_hand():
+def test_measures_equal_hand_computed_values():
     assert mean_values(QRELS, RANKINGS) == {
         "nDCG@10": pytest.approx(NDCG / 2), "R@10": pytest.approx(2 / 3 / 2),
         "R@100": pytest.approx(2 / 3 / 2), "RR@10": pytest.approx(1 / 2),
@@ -43,7 +43,7 @@ def test_judgements_by_hand():
     }  # fmt: skip
 
 
-def test_unanswered_queries_order_and_depth():
+def test_measures_handle_unanswered_queries_ties_and_depth():
     assert mean_values(QRELS, {"q2": ["e"]}) == {"nDCG@10": 0.5, "R@10": 0.5, "R@100": 0.5, "RR@10": 0.5}
     assert set(mean_values(QRELS, {}).values()) == {0.0}
     names = ["Judged@10", "nDCG@10"]
@@ -108,7 +108,7 @@ def test_unknown_measure_is_refused_with_the_remedy(subtests):
 
 
 @given(st.text(max_size=70))
-def test_no_name_makes_anything_but_a_measure_or_a_refusal(name):
+def test_any_measure_name_is_known_or_refused(name):
     try:
         checked = check_measures([name])
     except InvalidMeasure:

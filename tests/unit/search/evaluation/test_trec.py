@@ -147,7 +147,7 @@ def test_invalid_file_is_refused_with_its_line(subtests):
 
 
 @given(st.text(max_size=60))
-def test_no_text_makes_a_reader_fail_otherwise(text):
+def test_any_trec_file_is_parsed_or_refused(text):
     for parse in (parse_topics, parse_qrels):
         with suppress(InvalidJudgedSet):
             parse(text)

@@ -42,7 +42,7 @@ def code(text, **fields):
     return snippet(text, kind=ChunkKind.CODE, **{"is_markdown": False, **fields})
 
 
-def test_libraries_as_text():
+def test_libraries_are_formatted_as_text():
     router = library(
         "v18", "v17", title="Router", description="Routes\n  things.", trust_score=8.0, total_snippets=300
     )
@@ -62,7 +62,7 @@ def test_libraries_as_text():
     assert libraries_text([]) == "No libraries found matching your search."
 
 
-def test_snippets_as_text():
+def test_snippets_are_formatted_as_text():
     snippets = [
         snippet("Call it.", title="Hooks", breadcrumb="React > Hooks"),
         code("const a = 1", title="Use", breadcrumb="src/a.js > Use", language="javascript"),
@@ -104,7 +104,7 @@ def test_snippets_as_text():
     assert snippets_text([], [broken]) == "### One ## Two\n*A > B*\na"
 
 
-def test_fences_of_code(subtests):
+def test_fence_of_code_is_longer_than_fences_inside(subtests):
     docstring = '"""\n```\nx\n```\n"""'
     assert snippets_text([], [code(docstring, language="python")]) == f"````python\n{docstring}\n````"
     assert snippets_text([], [code("`````")]) == "``````\n`````\n``````"

@@ -3,7 +3,7 @@
 from search.retrieval.code.languages import code_language_names
 
 
-def test_language_names(subtests):
+def test_language_aliases_name_the_same_code_language(subtests):
     for name in ("python", "py", " PY ", "Python3"):
         with subtests.test(name=name):
             assert {"python", "py"} <= set(code_language_names([name]))

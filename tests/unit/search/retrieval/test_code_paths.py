@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from search.retrieval.code.paths import SECONDARY_WEIGHT, is_prose, is_test, path_globs, weight_of_path
 
 
-def test_path_of_a_test(subtests):
+def test_test_and_prose_paths_are_recognised(subtests):
     tests = [
         "tests/api/test_search.py", "shop/tests.py", "shop/test_cart.py", "shop/conftest.py",
         "src/cart.test.ts", "src/cart.spec.tsx", "src/__tests__/cart.ts", "store/open_test.go",

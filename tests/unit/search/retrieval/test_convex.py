@@ -36,7 +36,7 @@ def plain(lexical, vector):
     return [part / best for part in together]
 
 
-def test_scores_by_hand():
+def test_convex_scores_equal_hand_computed_values():
     """Two scores always stand one deviation from their mean: exp(±1/3) = 1.395612, 0.716531."""
     high, low = 1.395612, 0.716531
     assert fuse([9.0, 1.0], [0.2, 0.4]) == [
@@ -61,7 +61,7 @@ def test_vectors_have_a_smaller_share_of_short_queries():
     assert shares == pytest.approx([0.7, 0.5, 0.55, 0.6, 0.7, 0.7])
 
 
-def test_words_decide_while_few_vectors_are_known():
+def test_lexical_scores_decide_when_few_vectors_exist():
     lexical, vector = [12.0, 6.0, 3.0, 0.0, 0.0, 0.0], [None, None, None, 0.7, 0.6, 0.5]
     ranks = {"lexical": [1, 2, 3, 0, 0, 0], "vector": [0, 0, 0, 1, 2, 3]}
     a, b, c, d, *_ = fuse(lexical, vector, ranks=ranks)

@@ -28,7 +28,7 @@ def reference(word, other):
     return distance(len(word), len(other))
 
 
-def test_distance_and_allowed_errors(subtests):
+def test_edit_distance_and_allowed_errors_equal_known_values(subtests):
     cases = [
         ("", "", 0), ("teh", "the", 1), ("instal", "install", 1), ("cat", "cut", 1),
         ("kitten", "sitting", 3),

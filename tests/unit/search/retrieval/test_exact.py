@@ -60,7 +60,7 @@ def test_any_text_gives_names_that_have_index_terms(text):
         assert len(name) <= MAX_CHARS
 
 
-def test_weight_of_names_and_lone_words(subtests):
+def test_exact_weight_is_higher_for_names_without_other_words(subtests):
     def weight(text):
         return exact_weight(text, exact_terms(text))
 

@@ -41,7 +41,7 @@ def summary(expanded):
     return [(reached.chunk_id, pytest.approx(reached.score), reached.reached_by) for reached in expanded]
 
 
-def test_each_way_lowers_the_score_by_its_factor():
+def test_expansion_lowers_scores_by_the_factor_of_its_kind():
     assert (NEIGHBOUR_FACTOR, SIBLING_FACTOR, IMPORT_FACTOR, NEIGHBOUR_STEPS) == (0.8, 0.7, 0.6, 1)
     ways = [neighbours(a={"n": 1}), siblings(a={"s": 1}), imports(a={"i": 1})]
     assert summary(expand([hit("a", 0.9)], ways)) == [
@@ -52,7 +52,7 @@ def test_each_way_lowers_the_score_by_its_factor():
     ]  # fmt: skip
 
 
-def test_best_score_counts_and_only_hits_lead_on():
+def test_expansion_keeps_the_best_score_and_starts_from_hits_only():
     ways = [siblings(a={"x": 1}, b={"x": 1}), neighbours(b={"x": 1})]
     assert summary(expand([hit("a", 0.9), hit("b", 0.85)], ways))[2:] == [("x", 0.68, "neighbour")]
     assert summary(expand([hit("a", 1.0), hit("b", 0.85)], ways))[2:] == [("x", 0.7, "sibling")]
@@ -63,7 +63,7 @@ def test_best_score_counts_and_only_hits_lead_on():
     assert summary(expanded) == [("a", 0.9, "hit"), ("b", 0.72, "neighbour")]
 
 
-def test_order_limit_and_one_question_for_all_hits():
+def test_expansion_is_ordered_limited_and_follows_all_hits_at_once():
     ways = [
         following("sibling", 1.0, {"a": {"c": 1, "b": 1}}),
         following("neighbour", 1.0, {"a": {"z": 1}}),
@@ -84,7 +84,7 @@ LINKS = st.dictionaries(NAMES, st.dictionaries(NAMES, st.integers(1, 3), max_siz
 
 
 @given(st.dictionaries(NAMES, st.floats(0, 1), max_size=5), LINKS, LINKS, st.randoms())
-def test_order_never_matters_and_no_hit_is_lowered_or_lost(scores, near, beside, random):
+def test_expansion_keeps_all_hits_and_ignores_their_order(scores, near, beside, random):
     hits = [hit(chunk_id, score) for chunk_id, score in scores.items()]
     ways = [neighbours(**near), siblings(**beside)]
     expanded = expand(hits, ways)

@@ -27,7 +27,7 @@ def test_document_is_its_best_passage_with_the_others_as_sections():
     assert (first.chunk_id, second.chunk_id, second.sections) == ("a1", "b1", ())
 
 
-def test_score_adds_what_the_next_two_passages_exceed_the_last_by():
+def test_document_score_adds_the_lead_of_its_next_two_passages():
     ranked = entries(("a1", 0.8), ("a2", 0.4), ("a3", 0.3), ("a4", 0.3), ("b1", 0.2))
     document, _ = group_by_document(ranked, {"a1": 1, "a2": 1, "a3": 1, "a4": 1, "b1": 2})
     assert document.score == pytest.approx((0.8 + 0.1 * 0.2 + 0.01 * 0.1) / 1.11)

@@ -52,7 +52,7 @@ def test_hybrid_fuses_both_legs():
     assert ranked.scores[0] == 0.5 and ranked.degraded == ()
 
 
-def test_tier_and_exact_matches_travel_along():
+def test_ranked_entries_keep_their_tier_and_exact_rank():
     leg = StaticLeg("lexical", result("ab", tiers=["all", "some"]))
     ranked = rank(leg, mode=Mode.LEXICAL)
     assert [entry.retrieval.tier for entry in ranked.entries(10)] == ["all", "some"]
@@ -128,7 +128,7 @@ def test_hidden_candidate_leaves_no_trace():
     assert not ranked.is_whole and rank(*legs).is_whole
 
 
-def test_checked_leg_is_not_checked_again():
+def test_pipeline_checks_visibility_once_per_leg():
     asked = []
 
     def check(ids):
@@ -145,7 +145,7 @@ def numbered(n):
     return [f"{number:05d}" for number in range(n)]
 
 
-def test_leg_is_refilled_for_what_it_lost(subtests):
+def test_leg_is_asked_for_more_when_hidden_candidates_are_dropped(subtests):
     check = hide(*numbered(150))
     leg, other = StaticLeg("lexical", numbered(1000)), StaticLeg("vector", ["x"])
     ranked = rank(leg, other, check=check)
@@ -212,7 +212,7 @@ def test_the_legs_run_at_the_same_time_each_where_it_belongs():
     assert threads["vector"] == threading.get_ident() != threads["lexical"] == threads["exact"]
 
 
-def test_threads_change_nothing():
+def test_ranking_with_threads_equals_ranking_without():
     legs = StaticLeg("lexical", "abcd"), StaticLeg("vector", "dcxy")
     with ThreadPoolExecutor(1) as executor:
         threaded = rank(*legs, executor=executor)

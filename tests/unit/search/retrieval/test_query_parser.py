@@ -109,7 +109,7 @@ def test_relaxed_terms_are_pieces_that_say_something(subtests):
             assert [unit.term for unit in match(text).some] == pieces
 
 
-def test_strict_units_and_index_terms():
+def test_strict_match_units_have_the_index_terms_of_the_query():
     units = match("path/to/file 部署指南 rateLimit 年").every
     assert [unit.is_word for unit in units] == [False, False, True, False]
     assert [unit.is_prefix for unit in units] == [False, False, False, True]
@@ -144,7 +144,7 @@ def test_one_pair_of_quotes_makes_a_query_raw(index, subtests):
             assert parse_query(text) == ParsedQuery(terms=tuple(text.split()))
 
 
-def test_empty_queries(subtests):
+def test_query_without_words_is_empty(subtests):
     for text in ["", " \n\t", "''", "'  '", "\x00", "(", "*", '"', "\ud800"]:
         with subtests.test(text=text):
             parsed = parse_query(text)

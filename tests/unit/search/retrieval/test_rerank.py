@@ -89,7 +89,7 @@ def test_sigmoid_of_any_logit_is_between_zero_and_one(logit):
 
 
 @given(st.lists(st.floats(-1e3, 1e3), max_size=20))
-def test_a_rerank_loses_and_invents_nothing(logits):
+def test_reranking_keeps_exactly_the_given_entries(logits):
     names = [str(place) for place in range(len(logits))]
     entries, outcome = rerank(names, StaticReranker(logits, gives_logits=True))
     assert outcome == OK

@@ -16,7 +16,7 @@ def at(*degrees):
     return np.array([[math.cos(math.radians(d)), math.sin(math.radians(d))] for d in degrees])
 
 
-def test_scores_by_hand():
+def test_smoothed_scores_equal_hand_computed_values():
     """Cosines: 0.5 at 60 degrees, 0 at 90, 0.866025 at 30."""
     result = smooth_scores(np.array([1.0, 0.4, 0.1]), at(0, 60, 90))
     second = (0.5 * 1.0 + 0.866025 * 0.1) / (0.5 + 0.866025)
@@ -26,7 +26,7 @@ def test_scores_by_hand():
     assert smooth_scores(np.array([1.0, 0.5, 0.1]), vectors) == pytest.approx([0.8, 0.7, 0.1])
 
 
-def test_eight_neighbours_count():
+def test_smoothing_uses_the_eight_nearest_neighbours():
     scores = np.array([0.8, 0.78, 0.77, 0.76, 0.2, 0.2])
     alone, *friends = smooth_scores(scores, at(90, 0, 2, 4, 88, 92))[:4]
     assert alone < min(friends)
@@ -36,7 +36,7 @@ def test_eight_neighbours_count():
     assert smooth_scores(scores, at(*angles[:8], 20, 8))[0] > 0.0
 
 
-def test_length_and_input_do_not_change():
+def test_smoothing_ignores_vector_length_and_leaves_its_input_unchanged():
     scores, vectors = np.array([0.9, 0.5, 0.1]), at(0, 20, 50)
     longer = vectors * np.array([[1.0], [7.0], [0.1]])
     assert smooth_scores(scores, longer) == pytest.approx(smooth_scores(scores, vectors))

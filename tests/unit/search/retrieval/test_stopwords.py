@@ -24,7 +24,7 @@ def test_stop_words_of_the_language_are_dropped(subtests):
     assert content_terms(["The,", "(server)"]) == ("(server)",)
 
 
-def test_function_words_betray_the_language(subtests):
+def test_query_language_is_detected_by_function_words(subtests):
     cases = [
         ("Which team won the first Super Bowl?", "en"),
         ("Wo wurde die erste Universität des Landes gegründet?", "de"),

@@ -82,7 +82,7 @@ def test_xml_of_too_many_nodes_is_refused(monkeypatch, item):
         parse_xml(b"<root>" + item * 101 + b"</root>", "example.org", "root")
 
 
-def test_bytes_of_an_act_are_limited_by_what_it_lists():
+def test_byte_budget_grows_with_each_listed_document():
     budget = ByteBudget("example.org", most_documents=2)
     budget.start(100, bytes_per_document=10)
     budget.spend(100)

@@ -62,7 +62,7 @@ def test_error_of_a_listing_keeps_what_came_before(reader, name):
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_error_of_a_document_is_its_own(reader, name):
+def test_error_while_fetching_a_document_keeps_the_reader_usable(reader, name):
     expected = {"SourceAway": SourceAway, "FileNotFoundError": FileNotFoundError}.get(name, OSError)
     with pytest.raises(expected) as raised:
         fetch(reader, name)
@@ -71,14 +71,14 @@ def test_error_of_a_document_is_its_own(reader, name):
 
 
 @pytest.mark.parametrize(("order", "reason"), [("memory", "out of memory"), ("loop", "SIGXCPU")])
-def test_document_that_its_process_dies_of_does_not_stop_the_others(reader, order, reason):
+def test_document_that_kills_the_sandbox_does_not_stop_the_others(reader, order, reason):
     before = fetch(reader, "pid")
     with pytest.raises(OSError, match=rf"example\.org.*{reason}"):
         fetch(reader, order)
     assert fetch(reader, "pid") != before
 
 
-def test_server_that_many_documents_die_of_is_away(reader, monkeypatch):
+def test_consecutive_sandbox_deaths_mark_the_server_unavailable(reader, monkeypatch):
     fetch(reader, "")
     for _ in range(LIMITS.broken_in_a_row - 1):
         reader._died_in_a_row += 1

@@ -106,7 +106,7 @@ def test_every_usable_address_gives_a_citable_path(text):
 
 
 @given(st.text(alphabet="ab%/25Ffé ", max_size=12), st.text(alphabet="ab%/25Ffé ", max_size=12))
-def test_two_keys_have_two_paths(one, other):
+def test_different_urls_have_different_document_paths(one, other):
     keys = {parse_address("/x/" + text + "/y", base=BASE).key for text in (one, other)}
     assert len({document_path(key) for key in keys}) == len(keys)
 

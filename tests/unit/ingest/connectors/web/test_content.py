@@ -4,7 +4,7 @@ from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.content import MAX_HTML_BYTES, limit_bytes, may_be_readable, mime_of, readable_path
 
 
-def test_type_decides_and_the_address_where_the_type_is_vague(subtests):
+def test_content_type_and_then_the_url_decide_the_format(subtests):
     for path, mime, read_as in [
         ("a.html", "text/html", "a.html"),
         ("a.htm", "text/html", "a.htm"),

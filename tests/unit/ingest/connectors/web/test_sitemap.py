@@ -50,7 +50,7 @@ def test_number_of_addresses_is_limited():
 
 
 @pytest.mark.parametrize("line", [b"http://a/1\n", b"x\n"])
-def test_list_is_not_held_beyond_the_limit(line, monkeypatch):
+def test_sitemap_over_its_limit_is_not_held_in_memory(line, monkeypatch):
     monkeypatch.setattr(sitemap, "MAX_SITEMAP_ADDRESSES", 5_000)
     content = line * (2_000_000 // len(line))
     tracemalloc.start()

@@ -138,7 +138,7 @@ def test_scanned_pdf_without_ocr_is_a_document_without_text(monkeypatch):
     assert (parsed.metadata["pages"], parsed.warnings[-1].endswith(INSTALL)) == (1, True)
 
 
-def test_limits_of_pages(monkeypatch):
+def test_pdf_page_limits_are_applied(monkeypatch):
     monkeypatch.setattr(pdf_parse, "MAX_RECOGNISED", 0)
     assert list(parse(content_of(SCANNED), SCANNED).outline.lines) == []
     monkeypatch.setattr(pdf_parse, "MAX_PAGES", 2)
