@@ -69,5 +69,5 @@ def test_probes_cover_every_endpoint_and_kind():
 
 
 @pytest.mark.parametrize("series", [searches, probes])
-def test_attempt_is_the_same_in_a_shorter_series(series):
+def test_shorter_series_begins_with_the_same_attempts(series):
     assert list(series(40, _SEED, _GROUND))[:20] == list(series(20, _SEED, _GROUND))

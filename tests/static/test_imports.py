@@ -83,7 +83,7 @@ def test_every_import_is_one_that_the_table_allows():
     assert found == []
 
 
-def test_the_walk_sees_all_packages():
+def test_import_check_visits_all_packages():
     names = {module for module, _ in modules()}
     assert {
         "kebab.settings",
@@ -115,5 +115,5 @@ def test_the_walk_sees_all_packages():
         ("search.retrieval", "import blake3", True),
     ],
 )
-def test_the_table_forbids_what_it_should(module, source, verdict):
+def test_forbidden_import_is_reported(module, source, verdict):
     assert any(forbidden(module, imported) for imported in imports(source)) is verdict

@@ -63,7 +63,7 @@ def in_empty_database(monkeypatch):
         cursor.execute(f"DROP DATABASE {_DATABASE}")
 
 
-def test_schema_is_that_of_an_upgraded_installation(monkeypatch):
+def test_squashed_migrations_create_the_schema_of_an_upgraded_installation(monkeypatch):
     squashed = schema_of(connections[OWNER])
     with in_empty_database(monkeypatch) as owner:
         executor = MigrationExecutor(owner)

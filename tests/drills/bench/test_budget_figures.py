@@ -44,7 +44,7 @@ def test_budget_has_a_verdict(subtests):
             assert (found["is_met"], found["budget"]) == (is_met, budget)
 
 
-def test_queries_are_headings_and_the_same_every_time(workspace):
+def test_benchmark_queries_are_headings_chosen_deterministically(workspace):
     with pytest.raises(CliError):
         heading_queries(workspace, 5)
     for number in range(10):

@@ -38,7 +38,7 @@ def test_many_workspaces_are_filled_measured_and_deleted(folder, tmp_path):
     assert (tmp_path / "out" / "README.md").read_text()
 
 
-def test_filters_and_facets_are_measured_beside_the_same_search_without(folder):
+def test_filters_and_facets_are_measured_against_the_plain_search(folder):
     report = run_json(COMMAND, "filters", "60", "--path", str(folder), "--queries", "2")
     ratios = [figure["name"] for figure in report["figures"] if figure["unit"] == "times without"]
     assert (len(ratios), report["conditions"]["documents"]) == (8, 60)

@@ -108,7 +108,7 @@ def test_correct_history_is_not_reported(operations):
         ([read(None, 0, 0.5)], True),
     ],
 )
-def test_concurrent_writes_may_be_ordered_either_way_but_for_all_reads_alike(reads, expected):
+def test_concurrent_writes_need_one_order_for_all_reads(reads, expected):
     writes = [PUT, write("y", 2, 4), write("z", 2.5, 4)]
     assert is_linearizable(writes, reads) is expected
 

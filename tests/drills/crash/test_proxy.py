@@ -76,7 +76,7 @@ def test_proxy_that_is_down_refuses_connections_until_it_is_open(proxy, client):
         assert echo(other) == b"hello"
 
 
-def test_black_hole_swallows_what_is_sent_and_gives_it_back_once_open(proxy, client):
+def test_black_hole_delivers_held_bytes_once_reopened(proxy, client):
     proxy.set_mode(Mode.BLACK_HOLE)
     client.settimeout(_SHORT_S)
     with pytest.raises(TimeoutError):

@@ -30,7 +30,7 @@ def report(tmp_path_factory):
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_every_claim_of_the_scene_holds(report, scene):
+def test_scene_reports_no_violated_claim(report, scene):
     claims = report["violations"][scene]
     assert claims, report["printed"]
     assert {claim: against for claim, against in claims.items() if against} == {}

@@ -116,7 +116,7 @@ def test_uploads_are_read_from_a_disk(name):
     assert "VOLUME /data\n" in (DEPLOY / "image" / "Containerfile").read_text()
 
 
-def test_a_web_process_finds_its_temporary_folder_made_and_cleared_of_uploads(tmp_path):
+def test_container_start_creates_its_temporary_folder_and_deletes_old_uploads(tmp_path):
     kebab, folder = tmp_path / "kebab", tmp_path / "made" / "tmp"
     kebab.write_text('#!/bin/sh\necho "$@"\n')
     kebab.chmod(0o755)
@@ -134,7 +134,7 @@ def test_a_web_process_finds_its_temporary_folder_made_and_cleared_of_uploads(tm
     assert {each.name for each in folder.iterdir()} == {"kept", "kebab-role"}
 
 
-def test_containers_of_ours_may_do_nothing_they_need_not():
+def test_containers_drop_capabilities_and_have_limits():
     for name, definition in COMPOSE["services"].items():
         if name == "postgres":
             continue
@@ -154,7 +154,7 @@ def test_containers_of_ours_may_do_nothing_they_need_not():
                 )
 
 
-def test_services_without_a_web_process_tell_what_they_count():
+def test_services_without_a_web_process_expose_their_metrics_port():
     def data(service):
         return {each for each in service.get("volumes", ()) if each.endswith(":/data")}
 

@@ -213,7 +213,7 @@ def import_views(application):
     )
 
 
-def test_the_image_has_all_that_its_views_need(application):
+def test_image_contains_all_files_that_views_import(application):
     done = import_views(application)
     assert done.returncode == 0, done.stderr
     names = [path.stem for path in (DEPLOY.parent / "docs" / "wire-schema" / "v1").glob("*.json")]
@@ -228,7 +228,7 @@ def test_an_image_that_lacks_something_is_found(application):
     assert "LookupError: There is no schema" in import_views(application).stderr
 
 
-def test_the_image_has_what_git_knows_of_its_folders(application):
+def test_image_contains_all_tracked_files_of_its_folders(application):
     git = program("git", "install git")
     if not (DEPLOY.parent / ".git").exists():
         pytest.skip("this is no checkout")
@@ -266,7 +266,7 @@ def test_ignored_files_cannot_be_copied(tmp_path):
         ("kebab.env", True),
     ],
 )
-def test_the_image_is_made_of_nothing_else(path, is_out):
+def test_image_excludes_other_files(path, is_out):
     assert Ignored(IGNORED.read_text()).holds(path) is is_out
 
 
