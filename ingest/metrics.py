@@ -6,32 +6,32 @@ from contextlib import contextmanager
 from kebab.observability import tracing
 from kebab.observability.metrics.instruments import LONG_SECONDS, Counter, Histogram
 
-ITEMS = Counter("kebab_ingest_items_total", "Items that came to their end.", "outcome", "reason")
-CHUNKS = Counter("kebab_ingest_chunks_total", "Chunks of documents that were written.")
-BYTES = Counter("kebab_ingest_bytes_total", "Bytes of documents that were written.")
+ITEMS = Counter("kebab_ingest_items_total", "Total number of finished job items.", "outcome", "reason")
+CHUNKS = Counter("kebab_ingest_chunks_total", "Total number of chunks written with their documents.")
+BYTES = Counter("kebab_ingest_bytes_total", "Total size of documents written, in bytes.")
 STAGE_SECONDS = Histogram(
     "kebab_ingest_stage_seconds",
-    "Time for a stage of ingestion: parse and chunk for a document, write for a transaction of several, embed"
-    " for a batch of chunks.",
+    "Duration of a stage of ingestion in seconds: parse and chunk per document, write per transaction,"
+    " embed per batch of chunks.",
     "stage",
     bounds=LONG_SECONDS,
 )
-EMBEDDED = Counter("kebab_embedded_chunks_total", "Chunks that were given their vectors.")
-CLAIMS = Counter("kebab_job_attempts_total", "Attempts at jobs.", "kind")
-ENDED = Counter("kebab_jobs_ended_total", "Jobs that came to their end.", "kind", "state")
+EMBEDDED = Counter("kebab_embedded_chunks_total", "Total number of chunks embedded.")
+CLAIMS = Counter("kebab_job_attempts_total", "Total number of job attempts.", "kind")
+ENDED = Counter("kebab_jobs_ended_total", "Total number of finished jobs.", "kind", "state")
 JOB_SECONDS = Histogram(
-    "kebab_job_seconds", "Time from a job's first claim to its end.", "kind", bounds=LONG_SECONDS
+    "kebab_job_seconds", "Time from first claim to end of a job, in seconds.", "kind", bounds=LONG_SECONDS
 )
 PUT_OFF = Counter(
     "kebab_jobs_put_off_total",
-    "Attempts that ended without an end: broke_off, lease_lost, yielded to others, waits for its embedder or"
-    " for room on a disk.",
+    "Total number of job attempts ended early: broke_off, lease_lost, yielded to others, or waiting for"
+    " the embedder or disk space.",
     "kind",
     "reason",
 )
-HINTS = Counter("kebab_hints_total", "Hints that were sent to wake a worker.", "queue")
-HINTS_LOST = Counter("kebab_hints_lost_total", "Times that hints could not be sent; the sweep sends them.")
-SWEEPS = Counter("kebab_sweeps_total", "Sweeps for due jobs.")
+HINTS = Counter("kebab_hints_total", "Total number of hints sent to wake a worker.", "queue")
+HINTS_LOST = Counter("kebab_hints_lost_total", "Total number of failures to send hints.")
+SWEEPS = Counter("kebab_sweeps_total", "Total number of sweeps for due jobs.")
 
 
 @contextmanager

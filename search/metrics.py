@@ -8,38 +8,38 @@ from kebab.observability import tracing
 from kebab.observability.metrics.instruments import LONG_SECONDS, Counter, Histogram
 from search.retrieval.types import SearchResult
 
-SEARCH_SECONDS = Histogram("kebab_search_seconds", "Time for a search, from its legs to its hits.", "mode")
-LEG_SECONDS = Histogram("kebab_search_leg_seconds", "Time for a leg's candidates.", "leg")
+SEARCH_SECONDS = Histogram("kebab_search_seconds", "Duration of a search in seconds.", "mode")
+LEG_SECONDS = Histogram("kebab_search_leg_seconds", "Duration of a leg of a search in seconds.", "leg")
 STAGE_SECONDS = Histogram(
-    "kebab_search_stage_seconds",
-    "Time for a stage of a search: scope, mirror, embed_query, read_back, scoring, fusion, cap, rerank,"
-    " cutoff, hits.",
-    "stage",
+    "kebab_search_stage_seconds", "Duration of a stage of a search in seconds.", "stage"
 )
 DEGRADED = Counter(
     "kebab_searches_degraded_total",
-    "Searches that went without the whole of a leg: it was out_of_time, unavailable, or off as configured.",
+    "Total number of searches with an incomplete leg: out_of_time, unavailable, or off as configured.",
     "leg",
     "reason",
 ).with_zero("lexical", "out_of_time")
-EMPTY = Counter("kebab_searches_empty_total", "Searches without a hit.", "mode")
-PAGES = Counter("kebab_search_pages_total", "Pages behind the first that were given to a cursor.")
+EMPTY = Counter("kebab_searches_empty_total", "Total number of searches without hits.", "mode")
+PAGES = Counter("kebab_search_pages_total", "Total number of result pages fetched with a cursor.")
 VECTOR_LEGS = Counter(
-    "kebab_search_vector_legs_total", "Vector legs by what was compared: codes, index, or all.", "way"
+    "kebab_search_vector_legs_total", "Total number of vector scans by method: codes, index, or all.", "way"
 )
-RERANKS = Counter("kebab_reranks_total", "Reranks by how they ended.", "outcome")
-ANSWERS = Counter("kebab_answers_total", "Answers to questions.", "state", "reason")
-ANSWER_SECONDS = Histogram("kebab_answer_seconds", "Time for an answer.", "state", bounds=LONG_SECONDS)
-SYNC_SECONDS = Histogram("kebab_mirror_sync_seconds", "Time in which a mirror caught up with the log.")
-CHANGES = Counter("kebab_mirror_changes_total", "Changes that mirrors took over from the log.")
+RERANKS = Counter("kebab_reranks_total", "Total number of rerank requests by outcome.", "outcome")
+ANSWERS = Counter("kebab_answers_total", "Total number of answers to questions.", "state", "reason")
+ANSWER_SECONDS = Histogram(
+    "kebab_answer_seconds", "Duration of an answer in seconds.", "state", bounds=LONG_SECONDS
+)
+SYNC_SECONDS = Histogram("kebab_mirror_sync_seconds", "Duration of a mirror sync in seconds.")
+CHANGES = Counter("kebab_mirror_changes_total", "Total number of changes applied to mirrors.")
 REBUILDS = Counter(
-    "kebab_mirror_rebuilds_total",
-    "Mirrors built anew: the first, for another tokenizer or schema, with a gap in the log, too far behind,"
-    " sparse after many writes, damaged, or asked for.",
-    "reason",
+    "kebab_mirror_rebuilds_total", "Total number of mirror rebuilds by reason.", "reason"
 ).with_zero("damaged")
-REBUILD_SECONDS = Histogram("kebab_mirror_rebuild_seconds", "Time for a rebuild.", bounds=LONG_SECONDS)
-SYNC_FAILURES = Counter("kebab_mirror_sync_failures_total", "Syncs that could not write their mirror.")
+REBUILD_SECONDS = Histogram(
+    "kebab_mirror_rebuild_seconds", "Duration of a mirror rebuild in seconds.", bounds=LONG_SECONDS
+)
+SYNC_FAILURES = Counter(
+    "kebab_mirror_sync_failures_total", "Total number of syncs that failed to write a mirror."
+)
 
 # Stages timed by the retrieval core, which reports durations without metrics.
 _CORE_STAGES = ("read_back", "scoring", "fusion", "cap", "cutoff", "rerank")

@@ -28,25 +28,27 @@ MOST_SHOWN = 100
 _MOST_COUNTED = 200
 _PRUNED_AFTER_S = KEEP.total_seconds()
 
-MIRRORS = declare_gauge("kebab_mirrors", "Mirrors on this node.")
-LAGGING = declare_gauge("kebab_mirrors_lagging", "Those of them that are behind the log.")
-LAG = declare_gauge("kebab_mirror_lag_changes_max", "By how many changes the worst one is.")
-LAG_SECONDS = declare_gauge("kebab_mirror_lag_seconds_max", "For how long the worst one has lacked a change.")
-LAG_OF = declare_gauge("kebab_mirror_lag_changes", "By how many changes a mirror is behind.", "workspace")
-LAG_SECONDS_OF = declare_gauge("kebab_mirror_lag_seconds", "For how long it has lacked one.", "workspace")
-WORKSPACES = declare_gauge("kebab_workspaces", "Workspaces.")
-CHUNKS = declare_gauge("kebab_chunks", "Chunks of workspaces whose vectors are looked at.")
+MIRRORS = declare_gauge("kebab_mirrors", "Number of mirrors on this node.")
+LAGGING = declare_gauge("kebab_mirrors_lagging", "Number of mirrors behind the change log.")
+LAG = declare_gauge("kebab_mirror_lag_changes_max", "Largest lag of a mirror, in changes.")
+LAG_SECONDS = declare_gauge("kebab_mirror_lag_seconds_max", "Largest lag of a mirror, in seconds.")
+LAG_OF = declare_gauge("kebab_mirror_lag_changes", "Lag of a workspace's mirror, in changes.", "workspace")
+LAG_SECONDS_OF = declare_gauge(
+    "kebab_mirror_lag_seconds", "Lag of a workspace's mirror, in seconds.", "workspace"
+)
+WORKSPACES = declare_gauge("kebab_workspaces", "Number of workspaces.")
+CHUNKS = declare_gauge("kebab_chunks", "Number of chunks in workspaces with an embedding space.")
 MISSING = declare_gauge(
-    "kebab_chunks_without_vector", "Chunks that their live embedding space has no vector of yet."
+    "kebab_chunks_without_vector", "Number of chunks without a vector in the live embedding space."
 )
 COVERAGE = declare_gauge(
-    "kebab_embedding_coverage_ratio_min", "The least share of a workspace's chunks with a vector."
+    "kebab_embedding_coverage_ratio_min", "Smallest share of chunks with a vector in any workspace."
 )
 MISSING_OF = declare_gauge(
-    "kebab_workspace_chunks_without_vector", "Its chunks without a vector.", "workspace"
+    "kebab_workspace_chunks_without_vector", "Number of chunks of a workspace without a vector.", "workspace"
 )
 COVERAGE_OF = declare_gauge(
-    "kebab_workspace_embedding_coverage_ratio", "Its share of chunks with one.", "workspace"
+    "kebab_workspace_embedding_coverage_ratio", "Share of chunks of a workspace with a vector.", "workspace"
 )
 
 

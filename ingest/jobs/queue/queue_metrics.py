@@ -12,17 +12,13 @@ from kebab.observability.metrics.collectors import Collector, Sample, declare_ga
 #: The names of the queues, as hints use them.
 QUEUES = ("ingest", "embed")
 
-OPEN = declare_gauge("kebab_jobs_open", "Jobs that have not ended.", "kind", "state")
-DUE = declare_gauge(
-    "kebab_jobs_due", "Jobs in Postgres, the queue of record, that a worker may claim now.", "queue"
-)
+OPEN = declare_gauge("kebab_jobs_open", "Number of jobs that have not ended.", "kind", "state")
+DUE = declare_gauge("kebab_jobs_due", "Number of jobs in Postgres that a worker may claim now.", "queue")
 OLDEST = declare_gauge(
-    "kebab_jobs_due_oldest_seconds", "For how long the oldest of them has been due.", "queue"
+    "kebab_jobs_due_oldest_seconds", "Time that the oldest due job has been waiting, in seconds.", "queue"
 )
-EXPIRED = declare_gauge(
-    "kebab_jobs_lease_expired", "Running jobs whose worker has not been heard of in time."
-)
-WAITING = declare_gauge("kebab_workspaces_waiting", "Workspaces that have a job that is due.", "queue")
+EXPIRED = declare_gauge("kebab_jobs_lease_expired", "Number of running jobs whose lease has expired.")
+WAITING = declare_gauge("kebab_workspaces_waiting", "Number of workspaces with a due job.", "queue")
 
 
 def queue_samples() -> Iterator[Sample]:

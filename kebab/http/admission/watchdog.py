@@ -18,10 +18,10 @@ from kebab.observability.metrics.instruments import Gauge
 
 logger = logging.getLogger(__name__)
 
-LENT = Gauge("kebab_turns_lent", "Turns that requests have in a web process now.", "kind")
+LENT = Gauge("kebab_turns_lent", "Number of slots in use by requests in a web process.", "kind")
 STALLED = Gauge(
     "kebab_turns_stalled_seconds",
-    "For how long somebody has had all turns of a kind that they may have, and gave none back.",
+    "Time since a caller that holds all of its slots last released one, in seconds.",
     "kind",
 )
 _LOOK_S: Final = 1.0

@@ -32,12 +32,12 @@ from kebab.tenancy.current_workspace import acting_everywhere
 _FRESH_S = 1.0
 _COLLECTORS_LIMIT_S = 0.4
 
-_BUILD = declare_gauge("kebab_build_info", "1; what runs here.", "version", "node")
-_UP = declare_gauge("kebab_store_up", "Whether a store answers in time: within 0.8 s.", "store")
-_PING = declare_gauge("kebab_store_answer_seconds", "How long a store took to answer.", "store")
-_FREE = declare_gauge("kebab_disk_free_bytes", "Room on the disk of a folder.", "folder")
-_DRAINING = declare_gauge("kebab_draining", "Whether the web process that answers is about to stop.")
-_TOOK = declare_gauge("kebab_scrape_seconds", "How long this answer took to put together.")
+_BUILD = declare_gauge("kebab_build_info", "Constant 1, labelled with version and node.", "version", "node")
+_UP = declare_gauge("kebab_store_up", "1 if a store answered within 0.8 seconds, otherwise 0.", "store")
+_PING = declare_gauge("kebab_store_answer_seconds", "Response time of a store, in seconds.", "store")
+_FREE = declare_gauge("kebab_disk_free_bytes", "Free space on the disk of a folder, in bytes.", "folder")
+_DRAINING = declare_gauge("kebab_draining", "1 if the responding web process is about to stop, otherwise 0.")
+_TOOK = declare_gauge("kebab_scrape_seconds", "Duration of this scrape, in seconds.")
 
 
 class Scraper:

@@ -14,12 +14,12 @@ from kebab.stack.supervisor.state import running_state
 
 _BY_PROCESS = ("role", "pid")
 _CPU = declare(
-    Family(name="process_cpu_seconds_total", help="Time on a processor.", kind="counter", labels=_BY_PROCESS)
+    Family(name="process_cpu_seconds_total", help="CPU time in seconds.", kind="counter", labels=_BY_PROCESS)
 )
-_MEMORY = declare_gauge("process_resident_memory_bytes", "Memory that is not on a disk.", *_BY_PROCESS)
-_FILES = declare_gauge("process_open_fds", "Open files.", *_BY_PROCESS)
-_THREADS = declare_gauge("process_threads", "Threads.", *_BY_PROCESS)
-_STARTED = declare_gauge("process_start_time_seconds", "When it started, since the epoch.", *_BY_PROCESS)
+_MEMORY = declare_gauge("process_resident_memory_bytes", "Resident memory size in bytes.", *_BY_PROCESS)
+_FILES = declare_gauge("process_open_fds", "Number of open file descriptors.", *_BY_PROCESS)
+_THREADS = declare_gauge("process_threads", "Number of threads.", *_BY_PROCESS)
+_STARTED = declare_gauge("process_start_time_seconds", "Start time as Unix time in seconds.", *_BY_PROCESS)
 
 
 def write_processes(page: Page, counting: Iterable[LivingProcess]) -> None:

@@ -16,11 +16,13 @@ _BLAMED: Final = MappingProxyType(
     }
 )
 
-PROBLEMS = Counter("kebab_problems_total", "Answers that tell of a problem.", "status", "code")
-OUTAGES = Counter("kebab_outages_total", "Answers that a store was to blame for.", "store")
+PROBLEMS = Counter("kebab_problems_total", "Total number of error responses.", "status", "code")
+OUTAGES = Counter(
+    "kebab_outages_total", "Total number of responses that failed because a store was unavailable.", "store"
+)
 for _store in dict.fromkeys(_BLAMED.values()):
     OUTAGES.with_zero(_store)
-REDIS_FAILURES = Counter("kebab_redis_failures_total", "Times that Redis failed who could do without it.")
+REDIS_FAILURES = Counter("kebab_redis_failures_total", "Total number of failed Redis operations.")
 PROBLEMS.with_zero("429", "rate_limited").with_zero("500", "internal_error")
 
 

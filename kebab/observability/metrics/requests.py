@@ -14,21 +14,17 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 # Time between two updates of the pool's gauges.
 _POOL_PERIOD_S = 1.0
 
-REQUESTS = Counter("kebab_http_requests_total", "Requests answered.", "method", "route", "status")
+REQUESTS = Counter("kebab_http_requests_total", "Total number of HTTP requests.", "method", "route", "status")
 SECONDS = Histogram(
     "kebab_http_request_seconds",
-    "Time until the answer began.",
+    "Time until the response starts, in seconds.",
     "method",
     "route",
     bounds=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-UNDER_WAY = Gauge("kebab_http_requests_under_way", "Requests that a thread of this process answers now.")
-POOL = Gauge(
-    "kebab_database_pool",
-    "Connections of a process: in use, idle, being made. As of its last request.",
-    "state",
-)
-CONNECTED = Gauge("kebab_database_pool_connecting_seconds", "Time that making them has taken, all together.")
+UNDER_WAY = Gauge("kebab_http_requests_under_way", "Number of requests being processed by threads.")
+POOL = Gauge("kebab_database_pool", "Number of database connections by state.", "state")
+CONNECTED = Gauge("kebab_database_pool_connecting_seconds", "Total time spent connecting, in seconds.")
 
 access_log = logging.getLogger("kebab.access")
 

@@ -18,17 +18,17 @@ from kebab.stack.servers.redis_client import quick_redis
 _LIMIT_S = 1.0
 
 ALIVE = declare_gauge(
-    "kebab_processes_alive", "Processes of all nodes that were heard of in time.", "node", "name"
+    "kebab_processes_alive", "Number of processes with a recent heartbeat, on all nodes.", "node", "name"
 )
-SLOTS = declare_gauge("kebab_worker_slots", "Jobs that living workers of all nodes can do at once.", "name")
-BUSY = declare_gauge("kebab_worker_slots_busy", "Jobs that they do.", "name")
-CONNECTIONS = declare_gauge("kebab_postgres_connections", "Connections to the database, everybody's.")
-SIZE = declare_gauge("kebab_postgres_database_bytes", "What the database takes on its disk.")
+SLOTS = declare_gauge("kebab_worker_slots", "Number of worker slots, on all nodes.", "name")
+BUSY = declare_gauge("kebab_worker_slots_busy", "Number of worker slots in use, on all nodes.", "name")
+CONNECTIONS = declare_gauge("kebab_postgres_connections", "Number of connections to the database.")
+SIZE = declare_gauge("kebab_postgres_database_bytes", "Size of the database in bytes.")
 WAL = declare(
-    Family(name="kebab_postgres_wal_bytes_total", help="Write-ahead log that was written.", kind="counter")
+    Family(name="kebab_postgres_wal_bytes_total", help="Write-ahead log written, in bytes.", kind="counter")
 )
-MESSAGES = declare_gauge("kebab_queue_messages", "Hints in Redis that no worker has taken yet.", "queue")
-MEMORY = declare_gauge("kebab_redis_memory_bytes", "Memory that Redis has for what it keeps.")
+MESSAGES = declare_gauge("kebab_queue_messages", "Number of hints in Redis waiting for a worker.", "queue")
+MEMORY = declare_gauge("kebab_redis_memory_bytes", "Memory used by Redis for its data, in bytes.")
 
 _ASK_POSTGRES = """
     SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
