@@ -93,7 +93,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         **_REFUSALS,
         # documents
         NO_TEXT: _(
-            "It has no text, so it is found by its name. If it is a picture of text, install OCR on"
+            "It contains no text, so it is found by its name. If it is a picture of text, install OCR on"
             " every worker: pip install --no-deps -r deploy/requirements-ocr.txt"
         ),
         # processing

@@ -90,5 +90,5 @@ def _keys() -> list[Fernet]:
         return [Fernet(key) for key in settings.KEBAB_ENCRYPTION_KEYS]
     except ValueError as error:
         raise EncryptionError(
-            "One of KEBAB_ENCRYPTION_KEYS is no key: each is 32 random bytes as URL-safe base64."
+            "One of KEBAB_ENCRYPTION_KEYS is not a key: each is 32 random bytes as URL-safe base64."
         ) from error

@@ -107,7 +107,7 @@ def _no_parser(mime: str, head: bytes) -> ParseRefused:
         if signature.match(head):
             return ParseRefused("no_parser", f"it is {what}")
     if mime == OCTETS:
-        return ParseRefused("no_parser", f"it holds bytes that are no text, of no known kind ({mime})")
+        return ParseRefused("no_parser", f"it contains binary data of an unknown kind ({mime})")
     return ParseRefused("no_parser", f"no parser for {mime}")
 
 

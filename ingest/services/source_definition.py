@@ -143,7 +143,7 @@ def _seal_new_credentials(source: Source, given: Mapping[str, str] | None) -> st
     declared = kind_of(source.kind)
     if not declared.credential_fields:
         raise Conflict(
-            f"The source {source.key!r} is of kind {source.kind}, which takes no credentials.",
+            f"The source {source.key!r} is of kind {source.kind}, which can't have credentials.",
             code="takes_no_credentials",
         )
     return declared.seal_credentials(given or {}, source.config)

@@ -93,7 +93,7 @@ class PersonAdmin(ListAdmin, UserAdmin):  # type: ignore[misc, type-arg]  # the 
         if change and "is_active" in form.changed_data and not obj.is_active:
             for workspace in solely_owned_workspaces(obj):
                 names = {"workspace": workspace, "email": obj.email}
-                warning = _("%(workspace)s has no other active owner than %(email)s.") % names
+                warning = _("%(email)s is the only active owner of %(workspace)s.") % names
                 messages.warning(request, warning)
 
     def get_actions_submit_line(self, request: HttpRequest, object_id: Any) -> list[Any]:

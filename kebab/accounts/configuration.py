@@ -25,7 +25,7 @@ def validate_rate(name: str, rate: str) -> str:
 def parse_site_url(url: str) -> str:
     """Return the site's URL without its trailing slash. Raises ImproperlyConfigured."""
     if url and not _SITE.fullmatch(url):
-        raise ImproperlyConfigured("KEBAB_URL is no address like https://kebab.example.org.")
+        raise ImproperlyConfigured("KEBAB_URL must be an address like https://kebab.example.org.")
     return url.rstrip("/")
 
 
@@ -50,7 +50,7 @@ def mail_settings(url: str, folder: Path) -> dict[str, Any]:
         return _smtp_settings(url)
     except ValueError:
         raise ImproperlyConfigured(
-            "KEBAB_EMAIL_URL is no smtp://, smtps:// or console: address; write signs in a password as %XX."
+            "KEBAB_EMAIL_URL must be a smtp://, smtps:// or console: URL; write signs in a password as %XX."
         ) from None
 
 

@@ -98,7 +98,7 @@ def choose_backup(folder: Path, *, name: str = "", to: datetime | None = None) -
     available = (
         ", ".join(f"{each.path.name} (from {each.manifest.ended_at} on)" for each in backups) or "none"
     )
-    raise BackupMissing(f"{folder} has no backup that leads there; it has: {available}.")
+    raise BackupMissing(f"{folder} contains no backup that leads there; it contains: {available}.")
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

@@ -56,7 +56,7 @@ def clean_origins(value: Any) -> str:
     origins = list(dict.fromkeys(value.split())) if isinstance(value, str) else [value]
     for origin in origins:
         if not isinstance(origin, str) or (origin != "*" and _ORIGIN.fullmatch(origin) is None):
-            raise ValueError(f"{origin!r} is no origin; write https://docs.example.com, or * for any.")
+            raise ValueError(f"{origin!r} is not an origin; write https://docs.example.com, or * for any.")
     if len(origins) > MAX_ORIGINS:
         raise ValueError(f"There are {len(origins)} origins; give {MAX_ORIGINS} at most.")
     return " ".join(origins)

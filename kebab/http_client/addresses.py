@@ -23,7 +23,7 @@ _WAIT_PERIOD_S = 0.5
 _LOOPBACK_NAME = "localhost"
 _USER = re.compile(r"://[^/?#]*@")
 # One message for both failures, or it would reveal which internal names exist.
-_NOT_PUBLIC = "has no public address, and its name is not in KEBAB_PRIVATE_HOSTS"
+_NOT_PUBLIC = "lacks a public address, and its name is not in KEBAB_PRIVATE_HOSTS"
 
 
 def resolve_permitted(

@@ -58,7 +58,7 @@ def set_quota(access: Access, changes: Mapping[str, int | None]) -> Quota:
 def _check_limits(changes: Mapping[str, Any]) -> None:
     for name, limit in changes.items():
         if name not in NAMES:
-            raise InvalidRequest(f"{name!r} is no quota; there are {', '.join(NAMES)}.")
+            raise InvalidRequest(f"{name!r} is not a quota; there are {', '.join(NAMES)}.")
         is_limit = limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0)
         if not is_limit:
             raise InvalidRequest(f"{name} is {limit!r}; give a whole number, 0 for no limit.")

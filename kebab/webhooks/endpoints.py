@@ -129,7 +129,7 @@ def check_url(url: str) -> None:
     parts = _split(url)
     if parts is None or parts.hostname is None or len(url) > MAX_URL_CHARS:
         raise InvalidRequest(
-            f"{url[:100]!r} is no address for events; give one like https://example.org/hook."
+            f"{url[:100]!r} is not an address for events; give one like https://example.org/hook."
         )
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise InvalidRequest(

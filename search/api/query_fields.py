@@ -177,7 +177,7 @@ class RankingFields(StrictSerializer):
     mode = EnumeratedField(Mode, required=False, allow_null=True)
     fusion = EnumeratedField(Fusion, required=False, allow_null=True)
     exact = FlagField(
-        help_text="False: names, as `rateLimit`, have no list of their own; the two legs are fused alone."
+        help_text="False: without the list of exact names, as `rateLimit`; only the two legs are fused."
     )
     typos = FlagField(help_text="False: words that no passage has are not corrected.")
     operators = FlagField(help_text="False: all of `q` is text, also `-word`, `path:` and the like.")

@@ -68,14 +68,12 @@ def read_cues(lines: Sequence[str]) -> Transcript:
     drafts = list(_drafts(lines))
     broken = tuple(draft.line for draft in drafts if draft.times is None)
     if len(broken) > MAX_BROKEN_SHARE * len(drafts):
-        raise NoCues(
-            f"{len(broken)} of {len(drafts)} cues have no readable times, in line {broken[0]} first."
-        )
+        raise NoCues(f"{len(broken)} of {len(drafts)} cues lack readable times, in line {broken[0]} first.")
     if any(_WORD_TIME.search(line) for draft in drafts for line in draft.lines):
         _drop_repeated_lines(drafts)
     cues = tuple(cue for cue in _cues(drafts) if cue.text)
     if not cues:
-        raise NoCues("The file has no cue with text.")
+        raise NoCues("The file contains no cue with text.")
     header = _HEADER.fullmatch(lines[0])
     return Transcript(cues=cues, title=_strip_markup(header[1] or "") if header else "", broken_lines=broken)
 

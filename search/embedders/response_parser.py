@@ -64,12 +64,12 @@ def _from_base64(value: str) -> np.ndarray:
         content = base64.b64decode(value, validate=True)
         return np.frombuffer(content, "<f4").astype(np.float64)
     except (binascii.Error, ValueError) as error:
-        raise BadAnswer("gave a vector that is no base64 of numbers") from error
+        raise BadAnswer("gave a vector that is not base64 of numbers") from error
 
 
 def _from_list(value: Any) -> np.ndarray:
     if not isinstance(value, list) or not all(type(number) in {int, float} for number in value):
-        raise BadAnswer("gave a vector that is no list of numbers")
+        raise BadAnswer("gave a vector that is not a list of numbers")
     try:
         return np.array(value, np.float64)
     except OverflowError as error:

@@ -71,7 +71,7 @@ def parse_spec(text: str) -> EmbedderSpec:
         kind = DEFAULT
     allowed = _OPTIONS.get(kind)
     if allowed is None or bool(model) != (kind in {FASTEMBED, OPENAI} or (kind == HASH and bool(colon))):
-        raise ValueError(f"{name[:_MAX_CHARS]!r} is no embedder; give one of {', '.join(FORMS)}.")
+        raise ValueError(f"{name[:_MAX_CHARS]!r} is not an embedder; give one of {', '.join(FORMS)}.")
     if len(name) > _MAX_CHARS:
         raise ValueError(f"The name of an embedder has {len(name)} characters; {_MAX_CHARS} may be.")
     values = {option: _PARSERS[option](value) for option, value in _parse_options(query, kind, allowed)}
@@ -88,7 +88,7 @@ def _parse_options(query: str, kind: str, allowed: Iterable[str]) -> list[tuple[
     for option, _ in pairs:
         if option not in allowed:
             raise ValueError(
-                f"{kind} has no option {option[:40]!r}; it has: {', '.join(sorted(allowed)) or 'none'}."
+                f"{kind} lacks the option {option[:40]!r}; it has: {', '.join(sorted(allowed)) or 'none'}."
             )
     if len({option for option, _ in pairs}) < len(pairs):
         raise ValueError("An option of an embedder may be given only once.")

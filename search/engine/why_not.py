@@ -208,7 +208,7 @@ def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerd
         for copy in ids.intersection(copies):
             position = outcome.ranked.position_of(original)
             rank = None if position is None else position + 1
-            detail = f"Its text is also that of chunk {original}, rank {rank}, which stands for it."
+            detail = f"It has the text of chunk {original}, rank {rank}, which is shown in its place."
             return WhyNotVerdict(gate=Gate.COPY, detail=detail, chunk_id=copy, ranks={})
     return None
 
@@ -274,7 +274,7 @@ def _verdict_on_unfound(
 def _add_missing_vector(verdict: WhyNotVerdict, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
     if "vector" not in outcome.ranked.lists or _has_vector(verdict.chunk_id, scope):
         return verdict
-    return replace(verdict, detail=f"{verdict.detail} It has no vector yet.")
+    return replace(verdict, detail=f"{verdict.detail} Its vector is still missing.")
 
 
 def _has_vector(chunk_id: str | None, scope: SearchScope) -> bool:

@@ -136,7 +136,7 @@ def _rows(lines: Lines) -> Iterator[tuple[str, dict[str, Any]]]:
         except (ValueError, RecursionError) as error:
             raise InvalidJudgedSet(f"{where} is not JSON: {error}.") from error
         if not isinstance(row, dict):
-            raise InvalidJudgedSet(f"{where} is no JSON object.")
+            raise InvalidJudgedSet(f"{where} is not a JSON object.")
         yield where, row
 
 

@@ -102,7 +102,7 @@ def compare(
             found[name] = compare_values(pairs, lower_is_better=name in LOWER_IS_BETTER)
     if not found:
         raise InvalidComparison(
-            "The two runs have no topic and measure in common; run the same set with the same measures."
+            "The two runs share no topic and measure; run the same set with the same measures."
         )
     return Comparison(
         measures=found,

@@ -82,7 +82,7 @@ class Qrel:
         ):
             if not isinstance(text, str) or not is_storable(text) or len(text) > most:
                 raise InvalidJudgedSet(
-                    f"The {name} {preview(text)} is no text, or has more than {most:,} characters."
+                    f"The {name} {preview(text)} must be a text of at most {most:,} characters."
                 )
         if not self.path.strip():
             raise InvalidJudgedSet("A judgement has an empty path; name the document that it is about.")

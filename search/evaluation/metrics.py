@@ -90,14 +90,14 @@ def _aggregate(name: str, values: Sequence[float]) -> float:
 
 def _parse_measure(name: str) -> Any:
     if not isinstance(name, str) or len(name) > _MAX_NAME_CHARS or _NAME.fullmatch(name) is None:
-        raise InvalidMeasure(f"{preview(name)} is no measure; write it like nDCG@10, R@100 or P(rel=2)@5.")
+        raise InvalidMeasure(f"{preview(name)} is not a measure; write it like nDCG@10, R@100 or P(rel=2)@5.")
     try:
         measure = ir_measures.parse_measure(name)
         # Its own check is an assertion, and its parser raises arbitrary errors.
         is_known = _PROVIDER.supports(measure)
     except (ValueError, NameError, AssertionError, TypeError, KeyError, SyntaxError, AttributeError) as error:
         raise InvalidMeasure(
-            f"{preview(name)} is no measure that ir-measures knows: {_describe_error(error)}."
+            f"{preview(name)} is not a measure of ir-measures: {_describe_error(error)}."
         ) from error
     if not is_known or not all(_is_in_range(name, value) for name, value in measure.params.items()):
         raise InvalidMeasure(

@@ -72,7 +72,7 @@ def open_run(
     check_rights(access, settings.preferences)
     run_topics = TopicCollection(topics=tuple(topics)).topics
     if not run_topics:
-        raise InvalidJudgedSet(f"The set {topic_set!r} has no topic; import some, or judge a query.")
+        raise InvalidJudgedSet(f"The set {topic_set!r} contains no topic; import some, or judge a query.")
     with transaction.atomic():
         run = Run.objects.create(
             workspace=access.workspace,
@@ -290,7 +290,7 @@ def _conclude(run: Run, runner: TopicRunner) -> None:
 def _result_from_row(row: RunTopic) -> TopicResult:
     """Return a topic's result without its ranking, as the figures need it. Raises ValueError without one."""
     if row.ms is None or row.is_empty is None or row.is_refused is None:
-        raise ValueError(f"Topic {row.topic_id!r} has no result yet.")
+        raise ValueError(f"Topic {row.topic_id!r} still lacks a result.")
     return TopicResult(
         topic=_topic_from_row(row),
         ranking=(),

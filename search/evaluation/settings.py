@@ -40,7 +40,7 @@ class RunSettings:
         unknown = stated.keys() - ranking_preferences()
         if unknown:
             raise InvalidRunSetting(
-                f"A run has no setting {preview(min(unknown))}; there are:"
+                f"{preview(min(unknown))} is not a setting of runs; there are:"
                 f" {', '.join((*_PARAMETERS, *sorted(ranking_preferences())))}."
             )
         clean, wrong = clean_preferences(stated)

@@ -206,7 +206,7 @@ def _resolve_sources(access: Access, topics: Sequence[JudgedTopic]) -> list[Judg
             )
         path = _normalise_path(qrel.path)
         if path.startswith("/"):
-            raise InvalidJudgedSet(f"The path {preview(path)} is no document's: begin without `/`.")
+            raise InvalidJudgedSet(f"{preview(path)} is not the path of a document: begin without `/`.")
         found = holders.get((qrel.version, path), set())
         source = qrel.source or (next(iter(found)) if len(found) == 1 else only)
         return replace(qrel, path=path, source=source)

@@ -32,7 +32,7 @@ class PayloadFormat:
         if self.list_key is not None:
             items = answer.get(self.list_key) if isinstance(answer, dict) else None
         if not isinstance(items, list):
-            raise RerankerUnavailable("the reranker's answer has no list of scores")
+            raise RerankerUnavailable("the reranker's answer lacks a list of scores")
         if len(items) != n_passages:
             raise RerankerUnavailable(f"the reranker gave {len(items)} scores for {n_passages} passages")
         by_index = dict(_parse_item(item, self.score_key) for item in items)

@@ -139,7 +139,7 @@ def parse_uri(uri: str) -> Citation:
     citation = _parse_fragment(path, fragment)
     if citation is None or _fragment(citation) != fragment:
         raise InvalidCitation(
-            f"{preview(uri)} is no citation; write path#L7, path#L7-L12, path#page=4, path#xywh=1,2,3,4"
+            f"{preview(uri)} is not a citation; write path#L7, path#L7-L12, path#page=4, path#xywh=1,2,3,4"
             " or path#t=822.000,850.000."
         )
     return citation
@@ -172,7 +172,7 @@ def citation_from_span(path: str, section: str | None, span: Mapping[str, object
     try:
         return _convert_span(path, section, span or {})
     except (InvalidCitation, KeyError, TypeError, ValueError, OverflowError):
-        logger.warning("A document has no citable span (%s); citing its first line.", preview(span))
+        logger.warning("A document lacks a citable span (%s); citing its first line.", preview(span))
         return Citation(kind="line", path=path, section=section, start=1, end=1)
 
 

@@ -54,7 +54,7 @@ class _PhraseField(serializers.CharField):
         """Return the text. Raises ValidationError for one without a letter or digit."""
         text = super().to_internal_value(data)
         if not words_of(text):
-            raise ValidationError(f"{text!r} has no letter or digit.")
+            raise ValidationError(f"{text!r} contains no letter or digit.")
         return text
 
 
@@ -119,7 +119,7 @@ class RuleSerializer(StrictSerializer):
         own = _FIELDS[kind]
         others = sorted(attrs.keys() - {*own, *_COMMON})
         missing = [name for name in own if name not in attrs and name not in _OPTIONAL]
-        wrong = dict.fromkeys(others, f"A rule of the kind {kind} has no such field.")
+        wrong = dict.fromkeys(others, f"Rules of the kind {kind} don't have this field.")
         wrong |= dict.fromkeys(missing, f"A rule of the kind {kind} needs it.")
         if wrong:
             raise ValidationError(wrong)

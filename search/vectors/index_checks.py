@@ -56,7 +56,7 @@ def _check_broken(
         is_valid = indexes.get(pk)
         if is_valid or (is_valid is None and not space.is_indexed):
             continue
-        detail = f"that of {space} is {'missing' if is_valid is None else 'not valid'}: vectors are scanned"
+        detail = f"{space}: it is {'missing' if is_valid is None else 'not valid'}, so vectors are scanned"
         if not repair:
             yield failed_result(f"vector index of {space.workspace}", detail, _REMEDY)
             continue

@@ -75,5 +75,5 @@ def test_setting_is_a_list_of_origins(workspace):
 
 @pytest.mark.parametrize("value", ["example.com", "https://a/b", "ftp://a", "https://a https://", ["*"], 1])
 def test_malformed_origin_is_refused(value):
-    with pytest.raises(ValueError, match="is no origin"):
+    with pytest.raises(ValueError, match="is not an origin"):
         clean_origins(value)

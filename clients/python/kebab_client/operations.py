@@ -199,7 +199,7 @@ def _json(request: Request) -> Steps[Any]:
     try:
         return response.json()
     except ValueError as error:
-        raise KebabError("The answer is no JSON; is this Kebab's address?", code="no_json") from error
+        raise KebabError("The answer is not JSON; is this Kebab's address?", code="no_json") from error
 
 
 def _list(path: str, /, **query: Any) -> Pages[Any]:

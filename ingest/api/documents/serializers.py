@@ -161,7 +161,7 @@ def build_upload(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
     """Build the upload from the clean fields of a `NewFile`. Raises InvalidRequest, TooLarge."""
     if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
         return _build_archive_upload(fields)
-    _refuse("unpack", "This is no archive.", fields)
+    _refuse("unpack", "This is not an archive.", fields)
     return _build_upload(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
 
 

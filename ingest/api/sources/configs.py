@@ -160,7 +160,7 @@ def validate_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """Validate a configuration of this kind, and return its clean fields. Raises ValidationError."""
     if kind not in CONFIGS:
         if config:
-            raise serializers.ValidationError({"config": f"A source of kind {kind} has no config."})
+            raise serializers.ValidationError({"config": f"A source of kind {kind} can't have a config."})
         return {}
     serializer = CONFIGS[kind](data=config)
     if not serializer.is_valid():

@@ -32,9 +32,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _judge_settings(command: KebabCommand, workspace: Workspace, options: Options) -> int:
     if options["force"]:
         replace_older_chunks(command_line_access(workspace))
-        _show(
-            command, GateVerdict(), sentence="New chunks were requested in place of those of older versions."
-        )
+        _show(command, GateVerdict(), sentence="New chunks were requested to replace older ones.")
         return Exit.DONE
     settings, done = parse_settings(options["set"]), 0
     with bar(command.remarks, "Asking") as progress:

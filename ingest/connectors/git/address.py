@@ -138,7 +138,7 @@ def _parse_ssh(url: str, *, user: str, host: str, port: int | None, path: str) -
     if not path.strip("/") or unquote(path).startswith("-"):
         raise AddressNotAllowed("The repository's address needs a path that doesn't begin with '-'.")
     if "://" in url and urlsplit(url).password is not None:
-        raise AddressNotAllowed("ssh takes no password here; give a private key as credentials.")
+        raise AddressNotAllowed("Passwords are not supported with ssh; give a private key as credentials.")
     return GitAddress(
         url=url, transport=Transport.SSH, host=_check_host(host), port=port or _PORTS[Transport.SSH]
     )

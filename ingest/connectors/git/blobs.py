@@ -41,7 +41,7 @@ class BlobReader:
         Raises FileNotFoundError, ListingFailed, and the errors of git's `while_waiting`.
         """
         if not _NAME.fullmatch(object_name):
-            raise ValueError(f"{object_name[:100]!r} is no object's name.")
+            raise ValueError(f"{object_name[:100]!r} is not the name of an object.")
         ends_at = time.monotonic() + LOCAL_LIMIT_S
         header = self._request(object_name, ends_at).split()
         if header[1:] == [b"missing"]:

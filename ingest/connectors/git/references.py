@@ -40,8 +40,8 @@ class RequestedRef:
             if candidate in advertised:
                 return candidate
         if self.name:
-            raise ListingFailed(f"The repository has no tag and no branch {self.name[:100]!r}.")
-        raise ListingFailed("The repository has no commit yet, or no default branch; name a branch.")
+            raise ListingFailed(f"The repository contains no tag or branch {self.name[:100]!r}.")
+        raise ListingFailed("The repository is empty or lacks a default branch; name a branch.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

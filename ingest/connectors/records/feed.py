@@ -53,7 +53,7 @@ class FeedReader:
         except ValueError as error:
             raise ListingFailed(f"{self._server.host} answers a damaged feed.") from error
         if not feed.version:
-            raise ListingFailed(f"{self._server.host} answers something that is no RSS or Atom feed.")
+            raise ListingFailed(f"{self._server.host} does not answer with an RSS or Atom feed.")
         for entry in feed.entries:
             yield _document(entry)
         yield CursorRecord(state=json.dumps(_validators(answer)))

@@ -17,7 +17,7 @@ def parse_xml(content: bytes, host: str, root_name: str) -> Any:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise ListingFailed(f"{host} answers something that is no XML: {error.msg}.") from error
+        raise ListingFailed(f"{host} does not answer with XML: {error.msg}.") from error
     if root.getroottree().docinfo.doctype:
         raise ListingFailed(f"{host} answers XML with a document type, which is not read.")
     if (name := etree.QName(root).localname) != root_name:

@@ -325,7 +325,7 @@ class Crawl:
 
 def _start_redirect_message(request: PageRequest, target: Address | None, reason: SkipReason) -> str:
     if target is None:
-        return f"{request.address.url} redirects to what is no address."
+        return f"{request.address.url} redirects to an invalid address."
     if reason is SkipReason.REDIRECT_LOOP:
         return f"{request.address.url} redirects in a circle, or more than {_MAX_REDIRECTS} times."
     return (

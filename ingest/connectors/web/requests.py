@@ -238,5 +238,5 @@ def _read_page(replies: Iterator[Header]) -> ReadPage:
 def _check_key(key: str) -> str:
     """Return a key in normal form. Raises ValueError for another one, which would lead to another host."""
     if len(key) > MAX_KEY_CHARS or _KEY.fullmatch(key) is None:
-        raise ValueError("it is no key of a page")
+        raise ValueError("it is not the key of a page")
     return key

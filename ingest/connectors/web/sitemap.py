@@ -83,7 +83,7 @@ class _XmlReader:
     def _start_element(self, name: str, attributes: object) -> None:
         local = name.rpartition(" ")[2]
         if not self._open and local not in ("urlset", "sitemapindex"):
-            raise SitemapUnreadable(f"is no sitemap: it begins with <{local[:50]}>")
+            raise SitemapUnreadable(f"is not a sitemap: it begins with <{local[:50]}>")
         if len(self._open) > 20:
             raise SitemapUnreadable("is nested deeper than any sitemap")
         self._open.append(local)

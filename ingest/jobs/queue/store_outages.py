@@ -37,7 +37,7 @@ def outage_message(error: BaseException) -> str | None:
     """
     cause = error if isinstance(error, OSError | psycopg.Error) else error.__cause__
     if isinstance(cause, psycopg.errors.DiskFull):
-        return f"Disk full: Postgres has no room ({cause.diag.message_primary or cause})."
+        return f"Disk full: Postgres can't write ({cause.diag.message_primary or cause})."
     if isinstance(cause, psycopg.errors.LockNotAvailable):
         return "Tables locked: Postgres lets nobody write to them now."
     if not isinstance(cause, OSError):

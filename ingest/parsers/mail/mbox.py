@@ -56,7 +56,7 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
     ]
     parts = [read_part(lines, start, end) for start, end in islice(_mails(lines), MAX_MAILS + 1)]
     if not parts:
-        raise ValueError("it has no line that begins a mail")
+        raise ValueError("it lacks a line that begins a mail")
     letters = _in_threads(parts[:MAX_MAILS])
     reader = MailReader(lines, file, level=2)
     walls = []

@@ -28,7 +28,7 @@ def parse_email(content: bytes, file: FileType) -> Outline:
     lines = bounded_lines(content)
     mail = read_part(lines, 1, len(lines) + 1)
     if not MAIL_HEADERS & mail.header_spans.keys():
-        raise ValueError("it has no header of a mail")
+        raise ValueError("it lacks the header of a mail")
     reader = MailReader(lines, file)
     reader.read_mail(mail)
     if not reader.has_text and reader.is_locked:

@@ -62,7 +62,7 @@ def parse_epub(content: bytes, file: FileType) -> Outline:
         _check_protection(archive)
         package = _read_package(archive)
     except DAMAGE as error:
-        raise ParseRefused("damaged", f"the book has no readable list of its chapters: {error}") from None
+        raise ParseRefused("damaged", f"the list of the book's chapters is unreadable: {error}") from None
     book = _BookReader(archive, package)
     book.read()
     writer = book.writer

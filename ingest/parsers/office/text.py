@@ -133,7 +133,7 @@ class _SlideReader(PartReader):
     def read(self) -> Iterator[str]:
         slides = self.pages("ppt/presentation.xml", "ppt/slides/slide")
         if not slides:
-            yield "it has no slides"
+            yield "it contains no slides"
         for number, (_, part) in enumerate(slides, start=1):
             self._title, self._texts = [], []
             damaged = list(self.feed(part))
@@ -178,7 +178,7 @@ class _SheetReader(PartReader):
             yield from self.feed("xl/sharedStrings.xml")
         sheets = self.pages("xl/workbook.xml", "xl/worksheets/sheet")
         if not sheets:
-            yield "it has no sheets"
+            yield "it contains no sheets"
         for number, (name, part) in enumerate(sheets, start=1):
             self.page_names.append(name)
             self.writer.begin_page(number)

@@ -178,5 +178,5 @@ def _outline_without_text(reader: _PdfReader, information: Mapping[str, str]) ->
         origins=(PageSpan(1),),
         title=stated_title(information),
         metadata=stated_metadata(information, count),
-        warnings=(f"the PDF has no text ({count} page{'s' if count > 1 else ''})", *reader.warnings()),
+        warnings=(f"the PDF contains no text ({count} page{'s' if count > 1 else ''})", *reader.warnings()),
     )

@@ -111,7 +111,7 @@ def duration(text: str) -> timedelta:
     """Parse `30d`, `12h` or `45m`: a `type` for arguments. Raises ArgumentTypeError."""
     form = _DURATION.fullmatch(text)
     if form is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length of time; write 30d, 12h or 45m")
     return timedelta(**{_UNITS[form[2]]: int(form[1])})
 
 
@@ -131,7 +131,7 @@ def parse_pairs(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise CliError(f"{text!r} is no setting; write NAME=VALUE.", code="invalid_request")
+            raise CliError(f"{text!r} is not a setting; write NAME=VALUE.", code="invalid_request")
         found[name.strip()] = _parse_value(value.strip())
     return found
 
@@ -173,7 +173,7 @@ def _metadata_filter(given: Sequence[str]) -> dict[str, Any]:
     for text in given:
         form = _METADATA.fullmatch(text)
         if form is None:
-            raise CliError(f"--metadata {text!r} is no condition; write team=ops, 'year>=2020' or team.")
+            raise CliError(f"--metadata {text!r} is not a condition; write team=ops, 'year>=2020' or team.")
         field = found.setdefault(form["name"], {})
         if form["sign"] is None:
             field["exists"] = not form["not"]

@@ -93,7 +93,7 @@ class Connection:
         while limit > 0:
             page = self.get(path, limit=min(limit, _PAGE_ROWS), cursor=cursor, **query)
             if "results" not in page:
-                raise CliError(f"{path[:100]!r} has no pages; ask for it as a whole.")
+                raise CliError(f"{path[:100]!r} is not answered in pages; ask for it as a whole.")
             yield from page["results"]
             limit, cursor = limit - len(page["results"]), page["next_cursor"]
             if cursor is None:

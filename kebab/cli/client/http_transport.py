@@ -19,7 +19,7 @@ class HttpTransport:
         """Raise CliError for an address that is no HTTP one."""
         split = urlsplit(address)
         if split.scheme not in {"http", "https"} or not split.hostname or split.username or split.query:
-            raise CliError(f"{address[:200]!r} is no address of a server; give https://HOST[:PORT].")
+            raise CliError(f"{address[:200]!r} is not the address of a server; give https://HOST[:PORT].")
         self.address = address.rstrip("/")
         self._base = split.path.rstrip("/")
         self._open = HTTPSConnection if split.scheme == "https" else HTTPConnection

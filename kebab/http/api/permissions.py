@@ -52,7 +52,7 @@ class Need:
             raise Forbidden("Only a person who has signed in may do this, not a token.")
         if self.scope == "any":
             if not access.scopes:
-                raise Forbidden("This token has no scope, so it may do nothing.")
+                raise Forbidden("This token lacks any scope, so it may do nothing.")
             return "The token has a scope."
         if self.scope not in access.scopes:
             raise Forbidden(f"This token lacks the scope {self.scope.value}.")

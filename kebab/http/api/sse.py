@@ -37,7 +37,7 @@ def event_stream(
 def encode_event(name: str, fields: dict[str, Any]) -> bytes:
     """Return one event as bytes of the stream. Raises ValueError for a name that is no lower-case word."""
     if not _NAME.match(name):
-        raise ValueError(f"{name!r} is no event name; use lower-case letters and underscores.")
+        raise ValueError(f"{name!r} is not an event name; use lower-case letters and underscores.")
     text = json.dumps(fields, cls=DjangoJSONEncoder, ensure_ascii=False)
     return f"event: {name}\ndata: {text}\n\n".encode()
 

@@ -16,7 +16,7 @@ def check_redirect_uri(uri: str) -> None:
     """Raise ValueError for an address to which no code is sent."""
     if _SITE.fullmatch(uri) is None and _LOOPBACK.fullmatch(uri) is None:
         raise ValueError(
-            "It is no redirect URI; give https://host/path, or http://127.0.0.1/path of a program on the"
+            "It is not a redirect URI; give https://host/path, or http://127.0.0.1/path of a program on the"
             " person's machine, without a fragment."
         )
 

@@ -40,7 +40,7 @@ def check_requirements(connection: Connection[Any]) -> None:
     version = installed or available
     if version is None:
         raise DatabaseUnsuitable(
-            f"The server of the database {database} has no pgvector. Install it there, on Debian or Ubuntu"
+            f"The server of the database {database} lacks pgvector. Install it there, on Debian or Ubuntu"
             f" by: apt install {package} (from {PACKAGES}, if theirs is older than 0.8)"
         )
     if installed is None and not may_create:

@@ -57,7 +57,7 @@ def check_port(host: str, port: int) -> str:
 
 def _resolve_address(host: str, port: int) -> tuple[int, int, int, str, Any]:
     if not 0 <= port <= _MOST_PORT:
-        raise HostUnknown(f"{port} is no port; set KEBAB_PORT to a number up to {_MOST_PORT}.")
+        raise HostUnknown(f"{port} is not a port; set KEBAB_PORT to a number up to {_MOST_PORT}.")
     try:
         return socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (socket.gaierror, UnicodeError) as error:  # UnicodeError: the name is invalid

@@ -31,7 +31,7 @@ _EVENTS = {
     EventType.DOCUMENT_DELETED: gettext_lazy("document.deleted: a document was deleted"),
     EventType.JOB_FINISHED: gettext_lazy("job.finished: an upload or a sync has ended"),
     EventType.JOB_FAILED: gettext_lazy("job.failed: an upload or a sync has failed"),
-    EventType.SEARCH_UNSUCCESSFUL: gettext_lazy("search.unsuccessful: a search had no results"),
+    EventType.SEARCH_UNSUCCESSFUL: gettext_lazy("search.unsuccessful: a search without results"),
     EventType.ALERT_MATCHED: gettext_lazy("alert.matched: new documents match a saved search"),
 }
 

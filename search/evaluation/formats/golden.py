@@ -44,7 +44,7 @@ def parse_golden(text: str, where: str = "golden.yaml") -> TopicCollection:
     document = parse_nodes(text, where).fields("set", "topics")
     listed = document["topics"].items if "topics" in document else []
     if not listed:
-        raise InvalidJudgedSet(f"{where} has no topics; add some below `topics:`, each with id and query.")
+        raise InvalidJudgedSet(f"{where} contains no topics; add some, each with id and query.")
     topics = tuple(_parse_topic(node) for node in listed)
     with prefix_errors(where):
         name = document["set"].text if "set" in document else None

@@ -14,7 +14,7 @@ def read_text(path: Path) -> str:
     """Read the text of a file. Raises InvalidJudgedSet when it isn't UTF-8 or is too big."""
     try:
         if not path.is_file():
-            raise InvalidJudgedSet(f"{path} is no file that can be read; name one.")
+            raise InvalidJudgedSet(f"{path} is not a readable file; name one.")
         if path.stat().st_size > MAX_BYTES:
             raise InvalidJudgedSet(f"{path} has more than {MAX_BYTES:,} bytes; split it.")
         return path.read_text(encoding="utf-8-sig")

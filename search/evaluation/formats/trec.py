@@ -38,7 +38,7 @@ def parse_topics(text: str, where: str = "topics") -> dict[str, str]:
             JudgedTopic(topic_id=topic_id, text=query)
         topics[topic_id] = query
     if not topics:
-        raise InvalidJudgedSet(f"{where} has no topic; write lines of id, tab, query, or <top> blocks.")
+        raise InvalidJudgedSet(f"{where} contains no topic; write lines of id, tab, query, or <top> blocks.")
     return topics
 
 
@@ -112,7 +112,7 @@ def _parse_tab_lines(text: str, where: str) -> Iterable[tuple[str, str, str]]:
     for location, line in numbered_lines(text, where):
         topic_id, tab, query = line.partition("\t")
         if not tab:
-            raise InvalidJudgedSet(f"{location} has no tab; write the topic's id, a tab and its query.")
+            raise InvalidJudgedSet(f"{location} lacks a tab; write the topic's id, a tab and its query.")
         yield location, unquote(topic_id.strip()), query.strip()
 
 

@@ -45,7 +45,7 @@ class Command(KebabCommand):
         warm = add_subcommand(subcommands, "warm", "build and follow mirrors before this node takes traffic")
         which = warm.add_mutually_exclusive_group(required=True)
         which.add_argument("--workspace", metavar="W", help="slug or id")
-        which.add_argument("--all", action="store_true", help="those of all workspaces")
+        which.add_argument("--all", action="store_true", help="the mirrors of all workspaces")
 
     def run_command(self, *, what: str | None, **options: Any) -> None:
         if what is None:

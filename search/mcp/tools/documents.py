@@ -111,7 +111,7 @@ class _Address:
         path = unquote(quoted) if is_whole else before
         if not path or not is_storable(unquote(uri)) or (is_whole and not source):
             raise InvalidRequest(
-                f"{preview(uri)} is no id and no citation; copy one from a search, like guides/install.md#L7."
+                f"{preview(uri)} is neither id nor citation; copy one of a hit, like guides/install.md#L7."
             )
         citation = parse_uri(build_uri(path, fragment)) if fragment else None
         return cls(source=unquote(source), tag=unquote(tag), path=path, citation=citation)
@@ -129,7 +129,7 @@ class LineRange:
         """Parse a range such as `10-40`, `L10-L40` or `10`. Raises InvalidRequest."""
         form = _LINES.fullmatch(text.strip())
         if form is None or int(form[2] or form[1]) < int(form[1]):
-            raise InvalidRequest(f"lines: {preview(text)} is no range; write 10-40, or 10 for one line.")
+            raise InvalidRequest(f"lines: {preview(text)} is not a range; write 10-40, or 10 for one line.")
         return cls(first=int(form[1]), last=int(form[2] or form[1]))
 
     def widen(self, before: int, after: int) -> "LineRange":

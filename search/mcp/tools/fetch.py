@@ -111,7 +111,7 @@ class _Fetch:
 
         def describe(text: str, kept: int) -> FetchOutput:
             left = len(chunks) - kept
-            more = f"{left} more had no room; go on with id={chunks[kept].chunk_id.hex}." if left else None
+            more = f"{left} more did not fit; go on with id={chunks[kept].chunk_id.hex}." if left else None
             if not kept:
                 more = _too_small(texts[0]) if texts else "There is no text at this place of the document."
             return self._describe(text, cited[0] if cited else None, more, uris[:kept])

@@ -147,7 +147,7 @@ def omission_note(blocks: Sequence[str], kept: int) -> str:
     if kept == len(blocks):
         return ""
     needed = count_tokens(blocks[kept])
-    return f"{len(blocks) - kept} more had no room; the next takes {needed} tokens. Ask with a larger budget."
+    return f"{len(blocks) - kept} more did not fit; the next takes {needed} tokens. Ask with a larger budget."
 
 
 def to_json(value: object) -> str:

@@ -190,7 +190,7 @@ def _check_rebuild_is_slower(connection: apsw.Connection, tail: snapshot.LogTail
         raise MirrorOutdated(f"{touched} chunks behind", why="behind")
     rows = _read_number(connection, _LAST_ROW) if touched else 0
     if rows > _SPARSE_FROM and rows > _ROWS_A_CHUNK * _read_number(connection, _CHUNKS):
-        raise MirrorOutdated(f"of {rows} rows most are of chunks that are no more", why="sparse")
+        raise MirrorOutdated(f"most of {rows} rows belong to deleted chunks", why="sparse")
 
 
 def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snapshot.LogTail) -> None:

@@ -38,7 +38,7 @@ def lexical_scores(sums: np.ndarray) -> np.ndarray:
     Raises: ValueError for a sum that is not finite.
     """
     if not np.isfinite(sums).all():
-        raise ValueError("A sum of bm25 that is not finite has no score; the index gives finite ones only.")
+        raise ValueError("A sum of bm25 must be finite.")
     scores: np.ndarray = np.clip(sums / (1.0 + np.abs(sums)), 0.0, _JUST_BELOW_ONE)
     return scores
 
@@ -64,7 +64,7 @@ def vector_scores(cosines: np.ndarray) -> np.ndarray:
     Raises: ValueError for an infinite cosine.
     """
     if np.isinf(cosines).any():
-        raise ValueError("An infinite cosine has no score.")
+        raise ValueError("A cosine must be finite.")
     scores: np.ndarray = np.clip((1.0 + cosines) / 2.0, 0.0, 1.0)
     return scores
 

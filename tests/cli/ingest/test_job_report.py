@@ -16,10 +16,10 @@ def printed_report(project_file):
 
 
 def test_errors_of_a_project_file_are_printed_with_their_keys():
-    errors = [{"key": "folders", "message": "It must be a list."}, {"key": "", "message": "It is no JSON."}]
+    errors = [{"key": "folders", "message": "It must be a list."}, {"key": "", "message": "It is not JSON."}]
     text = printed_report({"name": "kebab.json", "errors": errors})
 
     assert "kebab.json: folders: It must be a list." in text
-    assert "kebab.json: It is no JSON." in text
+    assert "kebab.json: It is not JSON." in text
     for without in ({"name": "kebab.json", "errors": []}, None):
         assert "kebab.json" not in printed_report(without)

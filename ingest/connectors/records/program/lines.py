@@ -35,7 +35,7 @@ def parse_line(line: str) -> Record | None:
     try:
         record = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise InvalidLine(f"it is no JSON: {error}") from error
+        raise InvalidLine(f"it is not JSON: {error}") from error
     fault = best_match(_validator().iter_errors(record))
     if fault is not None:
         place = ".".join(map(str, fault.absolute_path))
@@ -78,7 +78,7 @@ def _build_document(record: dict[str, Any]) -> DocumentRecord:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 @cache

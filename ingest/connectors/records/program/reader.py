@@ -130,7 +130,7 @@ def _read_records(process: "subprocess.Popen[bytes]", output: _Output, given: by
         try:
             record = _parse_numbered(line, number)
         except InvalidLine as error:
-            raise _EndedBadly(f"Line {number} of the program is no record: {error}.") from error
+            raise _EndedBadly(f"Line {number} of the program is not a record: {error}.") from error
         if record is not None:
             yield record
     if (status := process.wait()) != 0:

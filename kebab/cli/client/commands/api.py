@@ -44,9 +44,9 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
     """Send the request, print the JSON of the answer, and return the exit code."""
     method, body = options["method"], options["data"]
     if method == "GET" and body:
-        raise CliError("GET has no body; leave out --data, and write parameters behind a ? of the path.")
+        raise CliError("Leave out --data with GET, and write parameters behind a ? of the path.")
     if method != "GET" and options["all"]:
-        raise CliError(f"{method} has no pages; leave out --all.")
+        raise CliError(f"{method} is not answered in pages; leave out --all.")
     path = _resolve(connection, options)
     if options["all"]:
         for row in connection.rows(path, sys.maxsize):

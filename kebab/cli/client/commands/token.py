@@ -112,7 +112,7 @@ def _scopes(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in _SCOPES:
-            raise argparse.ArgumentTypeError(f"{name!r} is no scope; the scopes are {', '.join(_SCOPES)}")
+            raise argparse.ArgumentTypeError(f"{name!r} is not a scope; the scopes are {', '.join(_SCOPES)}")
     return names
 
 

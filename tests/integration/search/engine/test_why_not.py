@@ -78,10 +78,10 @@ def test_chunk_without_the_words_or_a_vector_is_reported(orchard):
     write(orchard, "tree.md", "apple tree")
     sync(orchard)
     reported = verdict(orchard, chunk_of(orchard, "b.md"), mode=Mode.HYBRID)
-    assert reported["gate"] == "no_query_term" and "no vector" in reported["detail"]
+    assert reported["gate"] == "no_query_term" and "vector is still missing" in reported["detail"]
     by_vectors = verdict(orchard, chunk_of(orchard, "tree.md"), mode=Mode.VECTOR)
     assert by_vectors["gate"] == "outside_window"
-    assert "no vector" in by_vectors["detail"] and "word" not in by_vectors["detail"]
+    assert "vector is still missing" in by_vectors["detail"] and "word" not in by_vectors["detail"]
 
 
 def test_chunk_behind_the_last_hit_is_outside_the_window_with_its_rank(workspace):

@@ -117,7 +117,7 @@ REASONS = {
     "dies mid-body": "broke off",
     "too few": "2 scores for 3",
     "an index twice": "each index once",
-    "another document": "no list",
+    "another document": "lacks a list",
     **dict.fromkeys(ENDLESS, "within 0.2 s"),
 }
 

@@ -84,7 +84,7 @@ def test_invalid_file_is_refused_with_its_line(subtests, monkeypatch):
     cases = [
         ("", "golden.yaml is empty; begin with `topics:`"),
         ("just words", "line 1: there must be names with values here: set, topics"),
-        ("topics:\n", "has no topics; add some"), ("topics: {a: b}", "line 1: there must be a list here"),
+        ("topics:\n", "contains no topics; add"), ("topics: {a: b}", "line 1: there must be a list here"),
         ("topics:\n  - id: a\n", "line 2: this topic has no `query`; add it"),
         ("topics:\n  - id: a\n    query: ''\n", "no `query`"),
         ("topics:\n  - id: a\n    query: b\n    relevent: [c]\n", "line 4: there is no 'relevent' here"),
@@ -97,7 +97,7 @@ def test_invalid_file_is_refused_with_its_line(subtests, monkeypatch):
         ("topics: [{id: a, query: b, relevant: [{doc: c, citation: d}]}]", "one of the two"),
         ("topics: [{id: a, query: b, relevant: ['c#']}]", "ends with `#`"),
         ("topics: [{id: a, query: b, relevant: ['c#L0']}]", "lines and pages count from 1"),
-        ("topics: [{id: a, query: b, relevant: ['c#L07']}]", "is no citation"),
+        ("topics: [{id: a, query: b, relevant: ['c#L07']}]", "is not a citation"),
         ("topics: [{id: a, query: b, relevant: [c, c]}]", "judges 'c' twice"),
         ("topics: [{id: a, query: b, unanswerable: perhaps}]", "'perhaps' is not true or false"),
         ("topics: [{id: a, query: b, unanswerable: true, relevant: [c]}]", "decide for one"),

@@ -57,8 +57,9 @@ def test_settings_that_rank_can_be_set_and_no_others(subtests):
         ({"fusion": "borda"}, "fusion: 'borda' is not one of"),
         ({"rrf_k": 0}, "rrf_k: 0 is not a whole number"),
         ({"score_gate": float("nan")}, "score_gate: nan is not a number from 0 to 1"),
-        ({"default_k": 5}, "A run has no setting 'default_k'; there are: mode, k"),
-        ({"embedder": "hash"}, "A run has no setting 'embedder'"), ({"x" * 500: 1}, "A run has no setting"),
+        ({"default_k": 5}, "'default_k' is not a setting of runs; there are: mode, k"),
+        ({"embedder": "hash"}, "'embedder' is not a setting of runs"),
+        ({"x" * 500: 1}, "is not a setting of runs"),
     ]  # fmt: skip
     for given, message in cases:
         with subtests.test(given=given):

@@ -119,8 +119,8 @@ def test_a_run_file_gives_the_figures_of_the_run():
 
 def test_invalid_file_is_refused_with_its_line(subtests):
     cases = [
-        (parse_topics, "q1 no tab", "topics, line 1 has no tab; write the topic's id, a tab and its query"),
-        (parse_topics, "", "topics has no topic"),
+        (parse_topics, "q1 no tab", "topics, line 1 lacks a tab; write the topic's id, a tab and its query"),
+        (parse_topics, "", "topics contains no topic"),
         (parse_topics, "q\ta\nq\tb", "topics, line 2: the topic 'q' is there twice"),
         (parse_topics, "q\t", "topics, line 1: The query of topic 'q' is ''"),
         (parse_topics, "\ta", "topics, line 1: The topic id is ''"),
@@ -134,7 +134,7 @@ def test_invalid_file_is_refused_with_its_line(subtests):
         (parse_qrels, "q1 0 d 99999", "out of range"),
         (parse_qrels, "q1 0 d 1\nq1 0 d 2", "qrels, line 2: topic 'q1' judges 'd' twice"),
         (parse_qrels, "q1 0 docs: 1", "qrels, line 1: A judgement has an empty path"),
-        (parse_qrels, f"q1 0 {'d' * 1_001} 1", "more than 1,000 characters"),
+        (parse_qrels, f"q1 0 {'d' * 1_001} 1", "at most 1,000 characters"),
         (parse_qrels, "\n", "qrels judges nothing"),
     ]
     for parse, text, message in cases:

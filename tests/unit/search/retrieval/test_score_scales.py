@@ -20,9 +20,9 @@ def test_sums_and_cosines_become_scores(subtests):
     assert bm25_magnitudes(lexical_scores(sums[:4])) == pytest.approx(sums[:4])
     assert np.isnan(vector_scores(np.array([math.nan])))[0]
     for number in (math.nan, math.inf, -math.inf):
-        with subtests.test(number=number), pytest.raises(ValueError, match="no score"):
+        with subtests.test(number=number), pytest.raises(ValueError, match="must be finite"):
             lexical_scores(np.array([number]))
-    with pytest.raises(ValueError, match="no score"):
+    with pytest.raises(ValueError, match="must be finite"):
         vector_scores(np.array([math.inf]))
 
 

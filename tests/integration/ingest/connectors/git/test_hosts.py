@@ -81,7 +81,7 @@ def test_private_address_receives_no_request(workspace, repository, settings, mo
         assert "KEBAB_PRIVATE_HOSTS" in failure(source_of(workspace, f"https://127.0.0.1:{port}/origin/.git"))
         Source.objects.update(config={"url": f"https://git.example.org:{port}/origin/.git"})
         monkeypatch.setattr(LOOK_UP, lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", port))])
-        assert "no public address" in failure(Source.objects.get())
+        assert "lacks a public address" in failure(Source.objects.get())
         assert host.asked == []
 
 

@@ -134,7 +134,7 @@ def test_tag_that_names_no_commit_fails_the_job(workspace, repository, source, s
 def test_repository_that_is_empty_or_gone_deletes_nothing(workspace, repository, source, tmp_path):
     sync(source)
     Source.objects.update(config={"url": WrittenRepository(tmp_path / "empty").url})
-    assert "no commit" in failure(source)
+    assert "is empty" in failure(source)
     Source.objects.update(config={"url": repository.url})
     repository.root.rename(repository.root.with_name("away"))
     failure(source)

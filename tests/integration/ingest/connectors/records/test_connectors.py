@@ -221,7 +221,7 @@ def test_document_without_a_valid_feed_is_refused(make_record_source):
     with feed_host() as host:
         host.template = ("/etc/passwd", "", "")
         source = make_record_source("feed", host.config)
-        assert "no RSS or Atom feed" in failure(source)
+        assert "with an RSS or Atom feed" in failure(source)
         host.template = (
             "<rss version='2.0'><channel><item><guid>&#xD800;</guid></item></channel></rss>",
             "",

@@ -91,7 +91,7 @@ def test_unchanged_record_needs_no_text(workspace, source, program):
     [
         ([], "", "printed nothing"),
         ([document("b.md")], "", "the first line"),
-        ([START, "no JSON"], "", "Line 2 of the program is no record: it is no JSON"),
+        ([START, "no JSON"], "", "Line 2 of the program is not a record: it is not JSON"),
         ([START, {"type": "document", "path": "b.md"}], "", "is not valid under any"),
         ([START, {"type": "cursor"}], "", "'state' is a required property"),
         ([START, document("b.md", dated="soon")], "", "dated: 'soon'"),
