@@ -44,7 +44,7 @@ def shown_words(source):
 
 
 @pytest.mark.parametrize("path", template_paths(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_template_has_no_words_outside_of_gettext(path):
+def test_template_words_go_through_gettext(path):
     assert shown_words(path.read_text()) == []
 
 

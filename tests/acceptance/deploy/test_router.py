@@ -113,7 +113,7 @@ def test_answer_without_nodes_is_503_with_retry_after(router, nodes):
     assert answer.json()["code"] == "no_node"
 
 
-def test_metrics_are_not_public_and_logs_have_no_queries_or_secrets(router):
+def test_metrics_are_not_public_and_logs_omit_queries_and_secrets(router):
     assert router.get("/metrics").status_code == 404
     assert router.get("/%6detrics").status_code == 404
     assert router.get("/router/healthz").status_code == 200

@@ -147,7 +147,7 @@ def test_proxy_without_nodes_answers_503_with_retry_after(site, client):
     assert client.request("GET", "/jobs").status_code == 200
 
 
-def test_metrics_are_not_public_and_logs_have_no_secrets_of_links(site):
+def test_metrics_are_not_public_and_logs_omit_secrets_of_links(site):
     assert httpx.get(f"{site.proxy.url}/metrics").status_code == 404
     assert httpx.get(f"{site.proxy.url}/%6detrics").status_code == 404
     httpx.get(f"{site.proxy.url}/invitations/very-secret")

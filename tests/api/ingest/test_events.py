@@ -149,7 +149,7 @@ def test_stream_ends_with_its_session_or_membership(workspace, job, end):
     assert [fields["items_done"] for _, fields in seen] == [0, 1]
 
 
-def test_job_of_another_workspace_has_no_events(workspace, other_workspace, token):
+def test_events_of_a_job_of_another_workspace_are_not_found(workspace, other_workspace, token):
     theirs = Job.objects.create(workspace=other_workspace, kind="embed")
 
     async def ask():

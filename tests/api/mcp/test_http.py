@@ -123,7 +123,7 @@ def test_handshake_returns_the_protocol_version_of_the_client(post, version):
     assert response.json()["result"]["protocolVersion"] == version
 
 
-def test_malformed_message_is_no_server_error(post, subtests):
+def test_malformed_message_is_refused_without_a_server_error(post, subtests):
     for body in (
         {**_CALL, "params": {"name": 1}},
         {**_CALL, "method": "no/such"},

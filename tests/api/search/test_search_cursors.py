@@ -114,7 +114,7 @@ def test_snippets_and_highlights_are_as_on_the_first_page(ask):
         assert len(hit["snippet"]) <= 11
 
 
-def test_list_without_more_hits_has_no_cursor(ask):
+def test_last_page_is_without_a_cursor(ask):
     for q in ("alpha 7", "omega", ""):
         assert ask(q=q, mode="lexical", k=50)["next_cursor"] is None
 
@@ -150,7 +150,7 @@ def test_hit_deleted_while_its_page_is_made_leaves_a_gap(ask, workspace, monkeyp
     assert [hit["rank"] for hit in ask(cursor=first["next_cursor"])["hits"]] == [5, 7, 8]
 
 
-def test_page_has_no_cursor_when_all_later_hits_are_deleted(ask, workspace):
+def test_page_is_without_a_cursor_when_all_later_hits_are_deleted(ask, workspace):
     whole = ask(q="alpha", mode="lexical", k=50)["hits"]
     cursor = ask(q="alpha", mode="lexical", k=4)["next_cursor"]
     delete(workspace, {hit["doc_path"] for hit in whole[6:]})
@@ -315,14 +315,14 @@ def test_deleting_a_workspace_deletes_only_its_stored_lists(
     assert ask(cursor=cursor)["hits"]
 
 
-def test_search_beyond_the_callers_cursor_storage_has_no_cursor(ask, settings):
+def test_search_beyond_the_callers_cursor_storage_is_without_a_cursor(ask, settings):
     settings.KEBAB_CURSOR_LIMIT_BYTES = 10
     page = ask(q="alpha beta", k=4)
 
     assert (len(page["hits"]), page["next_cursor"], len(page["warnings"])) == (4, None, 1)
 
 
-def test_search_works_without_redis_but_has_no_cursor(
+def test_search_works_without_redis_and_without_a_cursor(
     ask, send, other_workspace, no_redis, django_capture_on_commit_callbacks
 ):
     page = ask(q="alpha", k=4)

@@ -90,7 +90,7 @@ def test_token_with_filters_cannot_widen_its_results(tool, corpus, subtests):
 
 
 @pytest.mark.parametrize("metadata", [5, [], ["a"], 0])
-def test_metadata_of_a_request_that_is_no_object_is_refused(tool, corpus, metadata):
+def test_metadata_filter_must_be_an_object(tool, corpus, metadata):
     refused = refusal_of(search(tool, corpus, filters={"metadata": metadata}))
     assert refused == (400, "invalid_filter", "filters.metadata")
     assert paths(search(tool, corpus, filters={"metadata": None})) == ["open.md"]

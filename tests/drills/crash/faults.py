@@ -84,7 +84,7 @@ class Faults:
         yield from invariants.changes_are_logged_once(
             self._tenant, since_seq, {path.split("/", 1)[1] for path in changed}
         )
-        yield from invariants.log_has_no_holes(self._tenant)
+        yield from invariants.log_is_without_holes(self._tenant)
         yield from invariants.all_is_found(self._tenant, files)
 
     def _cancel(self, job: Job) -> Iterator[str]:

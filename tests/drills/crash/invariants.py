@@ -186,7 +186,7 @@ def _hash(text: str | None) -> str | None:
     return None if text is None else content_hash(text.encode())
 
 
-def log_has_no_holes(tenant: Tenant) -> Iterator[str]:
+def log_is_without_holes(tenant: Tenant) -> Iterator[str]:
     """Check that the change log has every number from 1 to the workspace's head once."""
     head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=tenant.workspace.pk)
     changes = Change.objects.in_workspace(tenant.workspace).order_by("seq")

@@ -92,8 +92,8 @@ class Storm:
         eventually(look, "the ingestion comes to its end", _CATCH_UP_LIMIT_S)
 
     def _all_are_back(self) -> bool:
-        return all(each.back_after_s or _has_no_place(each.victim) for each in self._watch.kills)
+        return all(each.back_after_s or _is_unplaced(each.victim) for each in self._watch.kills)
 
 
-def _has_no_place(victim: str) -> bool:
+def _is_unplaced(victim: str) -> bool:
     return " " in victim or victim == "parser"

@@ -115,7 +115,7 @@ def test_upload_page_offers_only_readable_upload_sources(visit, editor, workspac
     assert (chosen_source(page), len(offered_sources(page))) == ("area-209", 201)
 
 
-def test_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, workspace):
+def test_default_source_is_not_offered_when_it_refuses_uploads(visit, editor, workspace):
     taken = ensure_source(workspace, "uploads", kind="upload")
     restrict(taken, [Group.objects.create(workspace=workspace, name="Board").pk])
     client = visit(editor)

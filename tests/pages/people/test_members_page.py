@@ -168,7 +168,7 @@ def test_somebody_is_invited_by_mail_with_role_and_groups(at, legal, workspace, 
     assert "/invitations/" not in answer.content.decode().replace(f"/invitations/{invitation.pk}/", "")
 
 
-def test_owner_who_is_no_operator_never_sees_the_link(at):
+def test_owner_without_operator_rights_never_sees_the_link(at):
     answer = at.post(PEOPLE, {"email": "new@example.org", "role": "viewer"}, follow=True)
     secret = mail.outbox[-1].body.partition("/invitations/")[2].split()[0]
 

@@ -19,7 +19,7 @@ def page(transactional_db, owner, open_page):
     return open_page(owner)
 
 
-def test_a_new_token_is_copied_on_a_page_that_is_no_secure_context(page, live_server):
+def test_new_token_is_copied_without_a_secure_context(page, live_server):
     page.add_init_script("Object.defineProperty(window, 'isSecureContext', {value: false})")
     page.goto("/w/handbook/tokens")
     page.locator("summary", has_text="New token").click()

@@ -59,7 +59,7 @@ def test_queries_count_whatever_their_case_and_spaces(workspace):
     assert datetime.fromisoformat(top["last_asked_at"]) == last.asked_at
 
 
-def test_queries_without_results_have_no_hit(workspace):
+def test_queries_without_hits_are_reported(workspace):
     make_query(workspace, "found")
     make_query(workspace, "relaxed", hits=5, lexical_total=0)
     make_query(workspace, "changed", hits=5)

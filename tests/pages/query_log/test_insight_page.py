@@ -24,7 +24,7 @@ def page(workspace, role=Role.ADMIN, **query):
     return member_client(workspace, role).get(f"/w/{workspace.slug}/insight", query)
 
 
-def test_workspace_that_was_asked_nothing_has_no_plot_and_leads_to_the_search(workspace):
+def test_insight_page_without_queries_links_to_the_search(workspace):
     store_settings(workspace, {"queries_kept_days": 0})
     found = page(workspace).content.decode()
 

@@ -53,7 +53,7 @@ def test_losses_hang_below_the_middle_and_wins_stand_on_it():
     assert float(loss.height) == (middle - TOP_PX) / 2
 
 
-def test_a_line_is_broken_where_there_is_no_value():
+def test_line_plot_is_interrupted_at_missing_values():
     plot = line_plot(axes(), points(1, 2, None, 1, 2))
 
     assert len(plot.lines) == 2

@@ -123,7 +123,7 @@ def test_next_page_is_not_logged_as_another_query(workspace, log):
     assert len(log.pending) == 1
 
 
-def test_refused_queries_and_those_of_a_run_are_not_kept(searched_workspace, log):
+def test_refused_queries_and_evaluation_queries_are_not_logged(searched_workspace, log):
     address = f"/api/v1/workspaces/{searched_workspace.slug}/search?q=apple&mode=magic"
     assert token_client(searched_workspace, "search").get(address).status_code == 400
     asking = TopicRunner.begin(

@@ -31,7 +31,7 @@ def test_results_before_and_after_are_a_step_away(open_page, member, entries):
     expect(page.locator("[data-result] h2 a").first).to_have_text(titles[0])
 
 
-def test_document_that_no_search_led_to_has_no_steps(open_page, member, entries, guide):
+def test_document_opened_without_a_search_is_without_result_links(open_page, member, entries, guide):
     page = open_page(member)
     page.goto(f"/w/handbook/documents/{guide.doc_id.hex}?q=entry")
 

@@ -89,7 +89,7 @@ def test_pages_and_passages_have_outlines_too(visitor, workspace):
     assert all(way.startswith("#chunk-") for _, way, _ in sections(page_of(visitor, slides)))
 
 
-def test_document_of_one_section_has_no_outline(visitor, workspace):
+def test_document_of_one_section_is_shown_without_an_outline(visitor, workspace):
     for passages in ([], PASSAGES[3:], [Passage(text="x", heading_path=("A",), spans=[])]):
         document = shelve(workspace, "a.md", "# A\n\nb", passages=passages)
         assert 'class="outline' not in page_of(visitor, document)

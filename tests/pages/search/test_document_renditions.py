@@ -73,7 +73,7 @@ def test_heading_that_repeats_the_title_is_left_out(visitor, page_file):
     assert "Guide" not in rendered(page_of(visitor, page_file))
 
 
-def test_outline_has_the_headings_and_marks_that_of_the_cited_place(visitor, page_file):
+def test_outline_marks_the_heading_of_the_cited_place(visitor, page_file):
     page = page_of(visitor, page_file, start=6, end=6)
     listed = re.findall(r'<li class="depth-0"><a href="#(L\d+)"( aria-current="true")?>(\w+)</a>', page)
 

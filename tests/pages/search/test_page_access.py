@@ -53,7 +53,7 @@ def test_strangers_workspace_and_document_look_like_missing_ones(visitor, worksp
     assert foreign.content == missing.content
 
 
-def test_an_operator_who_is_no_member_gets_no_page(operator_client, workspace, guide):
+def test_operator_without_membership_gets_no_page(operator_client, workspace, guide):
     assert operator_client.get("/w/handbook/search?q=deploy").status_code == 404
     assert operator_client.get(document_page(workspace, guide)).status_code == 404
 

@@ -270,7 +270,7 @@ def test_logged_out_person_is_sent_to_log_in(open_page, member, guide):
     expect(page).to_have_url(re.compile("/login.*next=.*search.*q%3Dr"))
 
 
-def test_a_request_that_was_cancelled_is_no_error(open_page, member, guide):
+def test_cancelled_request_is_not_logged_as_an_error(open_page, member, guide):
     page, held = open_page(member), []
     page.goto("/w/handbook/search")
     page.route(re.compile(r"/search\?q=res($|&)"), lambda route: held.append(route))

@@ -85,7 +85,7 @@ def test_stream_ends_without_event_when_the_source_is_deleted(workspace, job, me
     assert watch(workspace, job, delete_sources, headers=token) == ["progress"]
 
 
-def test_stream_ends_without_event_when_the_token_has_no_scope_left(workspace, job, token):
+def test_stream_ends_without_event_when_the_token_loses_its_scopes(workspace, job, token):
     def remove_scopes():
         ApiToken.objects.update(scopes=[])
 

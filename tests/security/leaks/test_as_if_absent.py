@@ -54,7 +54,7 @@ def twin(stage_setting):
 
 
 @pytest.mark.parametrize("subject", sorted({call.subject for call in _ALL}))
-def test_answer_equals_that_of_a_workspace_without_the_source(stage_setting, twin, subtests, subject):
+def test_answer_equals_one_from_a_workspace_without_the_source(stage_setting, twin, subtests, subject):
     stage, nothing, viewer = (
         stage_setting.stage,
         stage_setting.stage.closed.missing(),

@@ -166,7 +166,7 @@ def test_hidden_documents_make_no_name_a_common_word(pair, monkeypatch):
     assert found == expected != []
 
 
-def test_main_language_is_that_of_readable_documents(workspace):
+def test_main_language_is_computed_from_readable_documents(workspace):
     twin = make_workspace(corpus_id=workspace.corpus_id)
     Source.objects.create(workspace=workspace, key="hidden", kind="upload", is_restricted=True)
     for each in (workspace, twin):
@@ -209,7 +209,9 @@ def groups(workspace):
     mine=st.sets(st.integers(0, 1)),
     fusion=st.sampled_from(Fusion),
 )
-def test_answer_equals_that_of_an_index_of_readable_documents(workspace, groups, seed, readers, mine, fusion):
+def test_answer_equals_one_from_an_index_of_readable_documents(
+    workspace, groups, seed, readers, mine, fusion
+):
     rolls = random.Random(seed)
     full = make_workspace()
     readable_alone = make_workspace(corpus_id=full.corpus_id)

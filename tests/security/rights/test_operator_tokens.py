@@ -95,7 +95,7 @@ def test_only_operators_set_quotas_owners_and_read_any_folder(db, tmp_path, sett
     assert Source.objects.get().config == {"path": str(tmp_path)}
 
 
-def test_mcp_takes_no_operator(db, token):
+def test_mcp_refuses_operator_tokens(db, token):
     request = RequestFactory().post("/mcp", headers={"Authorization": f"Bearer {token}"})
     with pytest.raises(Forbidden):
         admit_request(request)

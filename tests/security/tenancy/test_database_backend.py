@@ -67,7 +67,7 @@ def test_setting_ends_with_its_transaction(tenants):
     assert setting_of_raw_connection() == ""
 
 
-def test_results_are_those_of_the_statement(tenants):
+def test_results_belong_to_the_statement_and_not_to_its_setting(tenants):
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 AS one, 'x' AS letter UNION ALL SELECT 2, 'y' ORDER BY 1")
         assert [column.name for column in cursor.description] == ["one", "letter"]
@@ -190,7 +190,7 @@ def test_pooled_connection_carries_no_setting_to_the_next_thread(tenants):
         assert second.submit(look).result() == ([], pid)
 
 
-def test_new_thread_has_no_workspace(tenants):
+def test_new_thread_starts_without_a_workspace(tenants):
     with acting_everywhere(), ThreadPoolExecutor(1) as threads:
         assert threads.submit(workspace_setting).result() == ""
 

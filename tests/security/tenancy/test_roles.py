@@ -20,7 +20,7 @@ def query(statement, *parameters):
         return cursor.fetchall()
 
 
-def test_application_role_has_no_special_rights(db):
+def test_application_role_is_without_special_rights(db):
     [found] = query(
         "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication"
         " FROM pg_roles WHERE rolname = current_user"
@@ -120,7 +120,7 @@ def test_application_role_cannot_bypass_row_level_security(statement, db):
         cursor.execute(statement)
 
 
-def test_policies_apply_to_an_owner_that_is_no_superuser(db):
+def test_policies_apply_to_an_owner_without_superuser_rights(db):
     assert query("SELECT bool_and(relforcerowsecurity) FROM pg_class WHERE relrowsecurity") == [(True,)]
 
 

@@ -95,7 +95,7 @@ def test_joins_and_aggregates_see_one_workspace(alpha, beta):
             assert cursor.fetchall() == [("alpha",)]
 
 
-def test_object_of_another_workspace_has_no_visible_relations(alpha, beta):
+def test_relations_of_an_object_of_another_workspace_are_invisible(alpha, beta):
     document = Document.objects.get(workspace=beta.id)
     with acting_in(alpha.id):
         assert not document.chunks.exists()

@@ -66,7 +66,7 @@ def test_breaker_opens_after_three_failures_until_a_later_try_succeeds(breaker, 
     succeed(breaker)
 
 
-def test_attempt_that_its_caller_ends_is_no_failure_of_the_endpoint(breaker, clock):
+def test_attempt_cancelled_by_its_caller_does_not_open_the_breaker(breaker, clock):
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt), breaker.attempt():
             raise KeyboardInterrupt
@@ -87,7 +87,7 @@ def test_any_exception_counts_and_is_named_without_its_text(breaker):
     assert fail(breaker).endswith("(ValueError)")
 
 
-def test_a_refusal_of_what_was_asked_is_no_failure(breaker):
+def test_refused_request_does_not_open_the_breaker(breaker):
     for _ in range(10):
         fail(breaker)
         fail(breaker, is_fault=False)

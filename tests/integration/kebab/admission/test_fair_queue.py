@@ -184,7 +184,7 @@ async def test_waiting_too_long_is_refused_and_frees_the_place():
     assert turns.n_lent == 1
 
 
-async def test_client_that_has_left_takes_no_slot():
+async def test_disconnected_client_gets_no_slot():
     turns = FairQueue(Capacity(slots=1, waiting=1, wait_s=5.0))
     await turns.acquire("a")
     left = asyncio.get_running_loop().create_future()

@@ -42,7 +42,7 @@ def test_missing_process_or_queue_is_named(processes, subtests):
     assert statuses("processes") == {"ok"}
 
 
-def test_stack_that_has_just_started_or_does_not_run_is_no_failure(processes):
+def test_starting_or_stopped_stack_passes_the_process_check(processes):
     processes["worker"].delete()
     StackProcess.objects.update(started_at=Now())
     assert statuses("processes") == {"warning"}

@@ -119,7 +119,7 @@ def test_owner_who_was_demoted_to_admin_leaves_no_invitation_to_ownership(worksp
     assert find_invitation(mailed_secret()) is None
 
 
-def test_malformed_secret_takes_no_query(db, django_assert_num_queries):
+def test_malformed_secret_is_refused_without_a_query(db, django_assert_num_queries):
     with django_assert_num_queries(0):
         for wrong in ("", "x" * 42, "x" * 44, "é" * 43, "x" * 42 + "\0", "x" * 43 + "\n"):
             assert find_invitation(wrong) is None

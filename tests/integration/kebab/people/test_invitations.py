@@ -51,7 +51,7 @@ def test_invitation_is_mailed_and_an_operator_sees_its_link_once(operator, works
 
 
 @pytest.mark.parametrize("has_account", [True, False])
-def test_admin_who_is_no_operator_sees_no_link(admin, workspace, has_account):
+def test_admin_without_operator_rights_sees_no_link(admin, workspace, has_account):
     if has_account:
         make_person(ADDRESS)
     response = ask(admin, workspace)

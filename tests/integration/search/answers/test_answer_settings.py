@@ -33,7 +33,7 @@ WRONG = [
 ]
 
 
-def test_right_settings_have_no_problems(use_model_at, subtests):
+def test_valid_settings_pass_the_check(use_model_at, subtests):
     for url, options in RIGHT:
         use_model_at(url, **options)
         with subtests.test(url=url, options=options):

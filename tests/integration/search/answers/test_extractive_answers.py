@@ -59,7 +59,7 @@ def test_filters_and_k_narrow_what_is_answered_from(ask):
     assert len(ask("Who approves travel?", k=1)["hits"]) == 1
 
 
-def test_question_in_quotes_is_no_query_language(ask):
+def test_quoted_question_is_not_parsed_as_fts5_syntax(ask):
     assert ask("'Who approves travel?'")["state"] == "extractive"
     assert ask("'\"'")["state"] == "refused"
 

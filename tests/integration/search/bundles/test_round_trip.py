@@ -42,7 +42,7 @@ def test_hits_are_equal_to_the_last_digit(round_trip, subtests):
                 assert wire(round_trip.imported, text, mode) == wire(round_trip.workspace, text, mode)
 
 
-def test_restricted_source_stays_restricted_and_has_no_reader(round_trip):
+def test_restricted_source_is_imported_without_readers(round_trip):
     source = Source.objects.get(workspace=round_trip.imported, key="secrets")
     reader = SourceReader.objects.get(workspace=round_trip.imported, source=source)
 

@@ -23,7 +23,7 @@ def test_line_ranges_near_and_far_are_read(lines_of):
     assert lines_of("a\n\n \nb\n", (1, 1), (4, 4)).text(1, 4) == "a\n\n \nb"
 
 
-def test_overlong_and_missing_lines_have_no_text(lines_of):
+def test_overlong_and_missing_lines_are_none(lines_of):
     lines = lines_of("a\n\n \t\nb\n", (1, 4))
     assert lines.is_blank(2, 3) and lines.is_blank(2, 1)
     assert not lines.is_blank(1, 2) and not lines.is_blank(3, 4) and not lines.is_blank(5, 10**12)
@@ -41,6 +41,6 @@ def test_lines_are_read_in_the_document_s_encoding(lines_of, encoding):
     )
 
 
-def test_document_without_stored_bytes_has_no_lines(workspace):
+def test_lines_of_a_document_without_stored_bytes_are_none(workspace):
     lines = read_document_lines(workspace.pk, "0" * 64, [(1, 3)])
     assert lines.text(1, 1) is None and not lines.is_blank(1, 1)

@@ -45,7 +45,7 @@ def test_copies_of_a_text_are_one_hit_that_names_the_others(workspace, mode):
     assert {first.doc_path, *first.also_in} == {f"team{team}/screws.md" for team in range(4)}
 
 
-def test_short_passages_are_no_copies(workspace):
+def test_short_equal_passages_are_not_copies(workspace):
     for name in ("pump", "crane"):
         write(workspace, f"{name}.md", "See above.")
     sync(workspace)

@@ -118,7 +118,7 @@ def test_search_answers_the_corrected_query_and_says_so(filled):
     assert ask(filled, "database").corrected_query is None
 
 
-def test_vectors_are_those_of_the_corrected_query(workspace):
+def test_corrected_query_is_embedded(workspace):
     fill(workspace)
     sync(workspace)
     embed(workspace)

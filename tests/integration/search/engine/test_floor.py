@@ -109,7 +109,7 @@ def test_documents_are_related_if_all_of_their_passages_are(filled):
     assert labels(documents) == labels(passages)
 
 
-def test_related_hits_take_no_place_of_a_near_copy(workspace):
+def test_related_hits_do_not_displace_near_copies(workspace):
     words = "harbour crane rope winch sail mast keel bow stern helm oar net buoy quay dock pier tide gull fog"
     write_each(workspace, [f"{words} {number}" for number in range(5)] + list(TEXTS[6:]))
     embed(workspace)
@@ -130,6 +130,6 @@ def test_explanation_and_why_not_name_the_floor(filled):
         assert any(row["chunk_id"] == target.chunk_id for row in explained["fused"]) is not floor
 
 
-def test_floor_labels_no_hit_when_the_model_has_no_calibration(filled, monkeypatch):
+def test_floor_labels_no_hit_for_an_uncalibrated_model(filled, monkeypatch):
     monkeypatch.setattr("search.engine.run.MODEL", "another")
     assert not any(labels(ask(filled, NONSENSE[0], Mode.HYBRID)))

@@ -181,7 +181,7 @@ def test_operators_narrow_filters_given_as_parameters(filled):
             assert paths(ask(filled, typed, mode, operators=True, **filters)) == [LEAVE]
 
 
-def test_query_without_the_option_or_with_raw_syntax_has_no_operators(filled):
+def test_operators_are_ignored_in_raw_queries_and_without_the_option(filled):
     assert len(ask(filled, "days -chatbot").hits) == len(ALL)
     assert len(ask(filled, "'days'", operators=True).hits) == len(ALL)
 

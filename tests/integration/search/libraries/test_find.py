@@ -155,7 +155,7 @@ def queries(workspace, name, **options):
     return len(captured)
 
 
-def test_more_libraries_take_no_more_queries(tied_libraries):
+def test_number_of_queries_does_not_grow_with_libraries(tied_libraries):
     few = queries(tied_libraries, "tool", query="waffles", limit=50)
     for number in range(20):
         write(tied_libraries, "x.md", "waffles", source=f"tool-{number}")

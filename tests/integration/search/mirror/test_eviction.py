@@ -177,7 +177,7 @@ def test_reader_goes_on_when_its_folder_is_removed(mirrored_workspace, files):
         assert reader.execute("SELECT count(*) FROM chunks").fetchone() == (1,)
 
 
-def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirrored_workspace, files):
+def test_waiter_for_the_lock_of_an_evicted_mirror_gets_the_new_lock(mirrored_workspace, files):
     holds, released, acquired = threading.Event(), threading.Event(), threading.Event()
 
     def drop_while_another_waits():

@@ -90,7 +90,7 @@ steps = st.lists(
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps, query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4, unique=True).map(" ".join))
-def test_scores_are_those_of_fts5_whatever_happened_before(tmp_path_factory, steps, query):
+def test_scores_equal_fts5_after_any_changes(tmp_path_factory, steps, query):
     connection = connections.create_file(tmp_path_factory.mktemp("m") / "m.sqlite3")
     for name, texts_ in steps:
         if texts_ is None:

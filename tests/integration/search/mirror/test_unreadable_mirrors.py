@@ -92,7 +92,7 @@ def test_change_waited_for_on_a_full_disk_is_not_searchable_yet(full_disk, setti
 
 
 @pytest.mark.parametrize("refusal", [apsw.IOError, apsw.FullError])
-def test_disk_error_in_the_middle_of_a_search_is_no_damage(mirrored_workspace, files, refusal):
+def test_disk_error_during_a_search_does_not_mark_the_mirror_damaged(mirrored_workspace, files, refusal):
     pool = ReaderPool()
     with pytest.raises(MirrorBusy), pool.reader(files.current()):
         raise refusal("disk I/O error")

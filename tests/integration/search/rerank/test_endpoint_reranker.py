@@ -181,7 +181,7 @@ def test_redirect_is_not_followed(ask):
         assert elsewhere.requests == []
 
 
-def test_refused_request_is_no_fault_of_the_endpoint(ask, subtests):
+def test_request_refused_by_the_endpoint_does_not_count_as_its_failure(ask, subtests):
     for status, is_fault in {400: False, 413: False, 422: False, 401: True, 429: True}.items():
         with subtests.test(status=status), serving(raw(b"{}", status=status)) as stub:
             with pytest.raises(RerankerUnavailable) as caught:

@@ -66,7 +66,7 @@ def choose(settings):
     renew_runtime()
 
 
-def test_right_settings_have_no_problems(choose, subtests):
+def test_valid_settings_pass_the_check(choose, subtests):
     for kind, given in RIGHT:
         choose(kind, **given)
         with subtests.test(kind=kind, given=given):

@@ -21,7 +21,7 @@ def cosine_by_postgres(row, query):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("dim", [1, 7, 8, 13, 64, 384])
-def test_cosines_are_those_of_postgres(dim):
+def test_cosines_equal_the_ones_postgres_computes(dim):
     rows = np.random.default_rng(dim).standard_normal((6, dim)).astype(np.float16)
     rows[0], rows[1] = 0, rows[2]
     query = rows[2].astype(np.float32)

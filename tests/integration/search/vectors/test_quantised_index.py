@@ -79,7 +79,7 @@ def test_damaged_file_is_made_anew(quantised_workspace, folder, monkeypatch):
     assert_both_agree(quantised_workspace)
 
 
-def test_small_space_has_no_codes_and_one_that_became_small_loses_them(workspace, codes, folder, settings):
+def test_small_space_is_searched_without_codes(workspace, codes, folder, settings):
     settings.KEBAB_CODES_FROM = 401
     space = live_space(workspace)
     codes.build(workspace.pk, space)

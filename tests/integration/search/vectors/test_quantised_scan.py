@@ -72,7 +72,7 @@ def test_table_is_sorted_by_id_and_finds_chunks_by_it():
     assert table.find(ids_of(2, first=len(ids))).tolist() == [-1, -1]
 
 
-def test_similarities_are_those_of_the_stored_vectors():
+def test_similarities_equal_exact_ones_of_the_stored_vectors():
     vectors, ids = random_vectors(50), ids_of(51)
     vectors[7] = 0
     codes = Codes((encode_vectors(ids[:30], vectors[:30]), encode_vectors(ids[30:50], vectors[30:])))

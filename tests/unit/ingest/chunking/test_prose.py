@@ -133,7 +133,7 @@ def test_chunk_has_its_headings_and_the_lines_of_the_file(chunk_file):
     assert chunk.spans == ({"kind": "line", "start": 3, "end": 5}, {"kind": "line", "start": 2, "end": 2})
 
 
-def test_heading_with_nothing_below_is_no_chunk_of_its_own(chunk_file):
+def test_heading_without_text_does_not_become_a_chunk(chunk_file):
     _, chunk = chunk_file(f"# Guide\n\n{LONG}\n\n## Soon\n\n## Later\n\n{LONG}\n", "a.md")
     assert (chunk.breadcrumb, chunk.text) == ("Guide > Later", f"## Soon\n\n## Later\n\n{LONG}")
     (chunk,) = chunk_file("# Report\n\n**Date**:\n\n## Summary\n## Root cause\n## Action items\n", "a.md")

@@ -17,7 +17,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size
 
 
 @given(texts=st.lists(TEXT, max_size=8))
-def test_counts_equal_those_of_the_tokenizer(exact_counter, texts):
+def test_counts_equal_the_tokenizer(exact_counter, texts):
     counts = TokenCounts(exact_counter)
     assert counts.count_each(texts) == [exact_counter.count(text) for text in texts]
     assert [counts.count(text) for text in texts] == [exact_counter.count(text) for text in texts]

@@ -71,14 +71,14 @@ def test_ignore_files_apply_at_every_level(tmp_path):
     assert skip_reasons(tmp_path)["out/"] == "ignored"  # it is not entered
 
 
-def test_kebabignore_overrules_gitignore_beside_it_and_default_skips_but_not_that_of_git(tmp_path):
+def test_kebabignore_overrides_gitignore_and_default_skips_except_dot_git(tmp_path):
     write(tmp_path, ".gitignore", text="docs/\n*.tmp\n")
     write(tmp_path, ".kebabignore", text="!docs/\nsecret.md\n!build/\n!yarn.lock\n!.git/\n")
     write(tmp_path, "docs/a.md", "secret.md", "a.tmp", "build/a.md", "yarn.lock", ".git/config")
     assert found_paths(tmp_path) == [".gitignore", ".kebabignore", "build/a.md", "docs/a.md", "yarn.lock"]
 
 
-def test_link_or_directory_is_no_ignore_file(tmp_path):
+def test_ignore_file_must_be_a_regular_file(tmp_path):
     write(tmp_path, "rules", text="*.md\n")
     (tmp_path / ".gitignore").symlink_to("rules")
     (tmp_path / ".kebabignore").mkdir()
@@ -264,7 +264,7 @@ def test_file_that_grew_while_it_is_opened_is_read_whole(tmp_path, monkeypatch):
     assert FolderSource(tmp_path).read("a.md").content == b"0123456789"
 
 
-def test_small_file_takes_no_large_buffer(tmp_path):
+def test_small_file_is_read_without_a_large_buffer(tmp_path):
     (tmp_path / "a.md").write_bytes(b"small")
     source = FolderSource(tmp_path)
     tracemalloc.start()

@@ -79,7 +79,7 @@ def test_wrong_value_is_reported_by_its_key_and_leaves_the_defaults(subtests):
     assert wrong_keys(parse(folders="a", rules="b", projectTitle=1)) == ["projectTitle", "rules", "folders"]
 
 
-def test_file_that_is_no_json_object_is_reported_as_a_whole(subtests):
+def test_project_file_without_a_json_object_is_reported(subtests):
     endless = (b'{"a": 1' + b"0" * 5_000 + b"}", b"[" * 100_000, b" " * (MAX_FILE_BYTES + 1))
     for content in (b"", b"{", b"[]", b'"a"', b"\xff", *endless):
         with subtests.test(case=content[:8]):
@@ -109,7 +109,7 @@ def test_first_of_the_three_names_is_read(tmp_path):
         assert read_project_file(tmp_path) == ProjectFile(name=name, title=name)
 
 
-def test_link_or_folder_is_no_project_file(tmp_path):
+def test_project_file_must_be_a_regular_file(tmp_path):
     (tmp_path / "elsewhere.json").write_text('{"projectTitle": "x"}')
     (tmp_path / "kebab.json").symlink_to(tmp_path / "elsewhere.json")
     (tmp_path / "context7.json").mkdir()

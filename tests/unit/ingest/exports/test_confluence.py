@@ -62,7 +62,7 @@ def test_bylines_state_author_and_date(byline, expected):
     assert parse(content, "a.html").metadata == expected
 
 
-def test_index_and_icons_of_an_html_export_are_no_documents():
+def test_index_and_icons_of_an_html_export_are_skipped():
     places = Exports.find(HTML_PATHS).place(HTML_PATHS)
     assert [path for path, place in places if place == "export_file"] == list(HTML_PATHS[:3])
 

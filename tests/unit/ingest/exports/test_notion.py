@@ -50,7 +50,7 @@ def test_properties_of_a_markdown_page_are_fields():
     assert {name: document.metadata.get(name) for name in stated} == stated
 
 
-def test_first_lines_of_prose_are_no_properties():
+def test_first_lines_of_prose_are_not_read_as_properties():
     page = "# Home\n\nNote: mind the gap\nand the step.\n"
     assert read(PATHS[0], page)[0] == page
 
@@ -68,11 +68,11 @@ def test_unclosed_property_row_does_not_swallow_the_next():
     assert (document.tags, document.metadata["created"]) == (("office", "errand"), "2024-01-05T15:04:00")
 
 
-def test_title_of_a_table_has_no_id():
+def test_id_is_removed_from_the_title_of_a_table():
     assert parse(b"Name,Status\nBuy paper,Done\n", PATHS[2]).title == "Tasks.csv"
 
 
-def test_list_of_pages_and_views_are_no_documents():
+def test_page_lists_and_views_are_skipped():
     places = Exports.find(PATHS).place(PATHS)
     assert [path for path, place in places if place == "export_file"] == [PATHS[1], PATHS[6]]
 

@@ -38,7 +38,7 @@ def test_links_lead_to_documents(subtests):
             assert convert(written) == expected
 
 
-def test_tags_of_the_text_join_those_of_the_header():
+def test_inline_tags_are_added_to_header_tags():
     header = "---\ntags: [plan]\naliases: [First]\n---\n"
     note = f"{header}# Alpha\n\nA #goal/now, no#tag, #1984.\n\n```\n#code [[Ada]]\n```\n"
     converted = convert(note)
@@ -55,7 +55,7 @@ def test_tags_of_the_text_join_those_of_the_header():
     )
 
 
-def test_settings_and_deleted_notes_are_no_documents():
+def test_settings_and_deleted_notes_are_skipped():
     exports = Exports.find([f"vault/{path}" for path in (*NOTES, "../other.md")])
     places = dict(exports.place([f"vault/{path}" for path in NOTES] + ["other.md"]))
     assert places.pop("vault/.obsidian/app.json") == places.pop("vault/.trash/old.md") == "export_file"

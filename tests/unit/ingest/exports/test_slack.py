@@ -91,12 +91,12 @@ def test_direct_messages_are_named_by_their_members(exports):
     assert title == "Direct messages: Ada Lovelace, Bob Byron, 2024-01-05"
 
 
-def test_lists_are_no_documents(exports):
+def test_slack_lists_are_not_ingested_as_documents(exports):
     places = dict(exports.place([f"export/{path}" for path in (*FILES, *DAYS)]))
     assert {places.pop(f"export/{path}") for path in FILES} == {"export_file"}
     assert places["export/general/2024-01-05.json"] == "export/general/2024-01-05.md"
 
 
-def test_day_that_is_no_list_of_messages_is_taken_as_it_is(exports):
+def test_day_file_without_messages_is_ingested_unchanged(exports):
     for content in (b"[1, {]", b"[" * 100_000, b'[{"type": "message", "ts": "x"}]', b'{"a": 1}'):
         assert exports.convert("export/general/2024-01-05.json", content) in (content, b"")

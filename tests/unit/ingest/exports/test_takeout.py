@@ -85,7 +85,7 @@ def test_notes_and_calendars_are_markdown_and_all_else_is_itself(exports):
     assert all(path == place for path, place in places.items() if path not in left_out)
 
 
-def test_file_that_is_no_note_is_taken_as_it_is(exports):
+def test_file_without_a_keep_note_is_ingested_unchanged(exports):
     for content in (b"[]", b"{}", b"{", b'{"title": "a", "userEditedTimestampUsec": 1e400}'):
         assert exports.convert("Takeout/Keep/Trip.json", content) == content
     assert exports.convert("Takeout/Drive/data.json", b'{"a": 1}') == b'{"a": 1}'

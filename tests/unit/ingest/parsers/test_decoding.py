@@ -62,7 +62,7 @@ def test_charset_of_a_paragraph_is_found(subtests):
                 assert decode(text.encode(charset)) == text
 
 
-def test_stray_nuls_and_numbers_are_no_utf16(subtests):
+def test_stray_nuls_and_numbers_are_not_decoded_as_utf16(subtests):
     for content in [
         *(
             b"words \x00 and \x00 more words",

@@ -57,12 +57,12 @@ def test_fields_of_invalid_yaml_are_read_line_by_line(subtests):
     assert header("title: Berths: all", "tags:", "- quay", "- 'berth plan'").tags == ("quay", "berth plan")
 
 
-def test_title_of_a_template_is_no_title():
+def test_template_placeholder_is_not_used_as_title():
     assert header('title: "{{ page.title }}"').title is None
     assert header("title: '${name}'").title is None
 
 
-def test_text_between_two_rules_is_no_header():
+def test_text_between_two_rules_is_not_front_matter():
     assert header("Note: mind the step", "when you board", "", "x: [").last_line == 0
     assert header("", "Note: mind the step: please").last_line == 0
 

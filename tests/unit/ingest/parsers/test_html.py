@@ -165,7 +165,7 @@ def test_code_with_numbered_lines_keeps_its_lines_without_numbers(around):
 
 
 @pytest.mark.parametrize("reference", ["&#10;", "&#x0A;", "&#010", "&NewLine;", "<br>"])
-def test_line_end_that_is_written_out_is_no_line_of_the_file(reference):
+def test_escaped_line_end_does_not_shift_lines_of_the_file(reference):
     outline = parsed_page(f"<pre>a{reference}b\nc</pre>\n<p>x{reference}y</p>").outline
     places = [(line, span.start, span.end) for line, span in zip(outline.lines, outline.origins, strict=True)]
     assert places[:3] == [("a", 1, 1), ("b", 1, 1), ("c", 2, 2)]

@@ -267,6 +267,6 @@ def test_blocks_never_overlap_and_follow_in_order():
     assert LineSpan(2, 2) in spans
 
 
-def test_drawn_lines_are_no_text_of_headings():
+def test_heading_underlines_are_not_heading_text():
     headings = [block.text for block in blocks_of("=====\nTitle\n=====\n\n# =====\n\n=====\n-----\n")]
     assert [text for text in headings if text] == ["Title"]

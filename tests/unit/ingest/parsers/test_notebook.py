@@ -144,7 +144,7 @@ def test_chunks_do_not_span_a_large_notebook_output(chunk_file):
     assert [chunk.text for chunk in chunks] == ["before()", "after()"]
 
 
-def test_file_that_is_no_notebook_is_read_by_the_next_parser(subtests):
+def test_invalid_notebook_is_read_by_the_next_parser(subtests):
     whole = NOTEBOOKS[-1].read_bytes()
     no_cells = (b"{}", b'{"cells": 1}', b'{"cells": null}')
     for content in (b"", b"{", b"[]", *no_cells, b"plain words", b"[" * 100_000, whole[:1_500]):

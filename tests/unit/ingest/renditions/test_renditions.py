@@ -94,7 +94,7 @@ line<script>alert(1)</script>
         assert word not in text
 
 
-def test_page_inside_a_table_is_no_table():
+def test_layout_table_is_not_rendered_as_a_table():
     found = parts_of("<table><tr><td><h1>A</h1><p>b</p><ul><li>c</ul></td></tr></table>", "a.html")
 
     assert kinds(found) == ["heading", "paragraph", "list"]

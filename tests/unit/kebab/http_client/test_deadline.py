@@ -25,13 +25,13 @@ def silent_resolver(monkeypatch):
 
 
 @pytest.mark.usefixtures("silent_resolver")
-def test_request_whose_lookup_has_no_answer_ends_at_its_deadline():
+def test_request_with_unanswered_lookup_ends_at_its_deadline():
     endpoint = JsonEndpoint("https://hooks.example.org/", headers={})
     with pytest.raises(TimedOut):
         endpoint.send(b"{}", headers={}, limit_s=0.05)
 
 
 @pytest.mark.usefixtures("silent_resolver")
-def test_connection_whose_lookup_has_no_answer_ends_at_its_limit():
+def test_connection_with_unanswered_lookup_ends_at_its_limit():
     with pytest.raises(TimedOut):
         connect_permitted("mail.example.org", 993, frozenset(), timeout_s=0.05)

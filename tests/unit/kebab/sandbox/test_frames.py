@@ -17,7 +17,7 @@ def test_frames_are_taken_as_soon_as_they_are_whole():
 
 
 @pytest.mark.parametrize("encoded", [b"words", b"[1]", b"\xff", b"[" * 200_000])
-def test_header_that_is_no_json_object_is_refused(encoded):
+def test_frame_header_must_be_a_json_object(encoded):
     with pytest.raises(FrameError, match="JSON"):
         list(take_frames(bytearray(PREFIX.pack(len(encoded), 0) + encoded)))
 

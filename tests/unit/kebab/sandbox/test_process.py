@@ -141,6 +141,6 @@ def test_exchange_that_was_ended_leaves_no_child():
     assert not is_running(child.pid)
 
 
-def test_bytes_that_are_no_frame_end_the_process(worker):
+def test_bytes_outside_of_a_frame_end_the_process(worker):
     with pytest.raises(ChildDied, match="not an answer"):
         ask(worker, "babble")

@@ -24,7 +24,7 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS)
-def test_tokens_are_those_of_the_text_as_a_whole(text):
+def test_tokens_are_counted_for_the_text_as_a_whole(text):
     count, counted_by = text_counter(BudgetUnit.TOKENS)
     assert counted_by == "model"
     assert count(text) == TokenCounter().count(text)

@@ -45,7 +45,7 @@ def test_date_of_the_near_future_is_believed_and_of_a_later_one_is_not():
     assert stated_date({"date": late.isoformat()}) is None
 
 
-def test_stated_date_comes_before_that_of_the_file_and_of_indexing():
+def test_stated_date_precedes_file_and_indexing_dates():
     change = datetime(2025, 1, 1, tzinfo=UTC)
     times = {"modified_at": change, "indexed_at": NOON}
     assert document_date({"date": "2024-03-05"}, **times) == datetime(2024, 3, 5, tzinfo=UTC)

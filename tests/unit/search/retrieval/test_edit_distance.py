@@ -44,7 +44,7 @@ def test_edit_distance_and_allowed_errors_equal_known_values(subtests):
 
 
 @given(WORDS, WORDS)
-def test_the_distance_is_that_of_its_definition_and_symmetrical(word, other):
+def test_edit_distance_equals_its_definition_and_is_symmetrical(word, other):
     assert edit_distance(word, other) == reference(word, other) == edit_distance(other, word)
 
 

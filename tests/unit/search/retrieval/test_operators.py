@@ -88,7 +88,7 @@ INVALID = (
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_has_no_operators(text):
+def test_plain_text_is_parsed_without_operators(text):
     assert parse_operators(text, STEMMED) is None
 
 

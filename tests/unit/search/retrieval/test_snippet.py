@@ -121,7 +121,7 @@ LINKS = plain_text("- [Retry](a)\n- [Wait](b)\n\n" + "Words " * 9 + "and wait.",
         ("absent", "…Words Words Words…"),
     ],
 )
-def test_links_alone_are_no_window_while_there_is_other_text(query, expected):
+def test_snippet_prefers_text_to_links_alone(query, expected):
     assert window(LINKS, query, 20)[0] == expected
 
 

@@ -161,7 +161,7 @@ def test_resumed_job_reads_the_commit_it_began_with(
     assert counts(sync(source))["updated"] == 1
 
 
-def test_rules_and_the_project_file_are_those_of_the_commit(workspace, repository, source):
+def test_ignore_rules_and_project_file_are_read_from_the_commit(workspace, repository, source):
     project = {"projectTitle": "The Repo", "excludeFolders": ["old"], "previousVersions": [{"tag": "v1"}]}
     left_out = ("a.log", "private/p.md", "old/o.md", "node_modules/n.md", "yarn.lock")
     rules = {"kebab.json": json.dumps(project), ".gitignore": "*.log\n", ".kebabignore": "private/\n"}

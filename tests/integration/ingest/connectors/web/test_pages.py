@@ -117,9 +117,7 @@ def test_pages_that_no_parser_reads_are_skipped_without_their_bytes(site, make_s
         ("text/html; charset=zip", "", "utf-8", "œuvre ёж"),
     ],
 )
-def test_charset_that_a_server_or_a_page_names_is_that_of_its_text(
-    workspace, site, make_source, mime, head, charset, words
-):
+def test_charset_named_by_server_or_page_is_used(workspace, site, make_source, mime, head, charset, words):
     body = f"<html><head>{head}</head><body>\n<p>{words}</p>\n<a href='/{words}.html'>x</a></body></html>"
     site.pages["/"] = Page(body=body.encode(charset), mime=mime)
     report = sync(make_source())

@@ -34,7 +34,7 @@ def test_json_of_a_server_is_parsed(value):
 @pytest.mark.parametrize(
     "content", [b"", b"{", b'"', b'"\\', b'"\\"', b"]" * 99, b"NaN,", b"\xff", b'"a" "b"']
 )
-def test_text_that_is_no_json_is_refused(content):
+def test_malformed_json_is_refused(content):
     with pytest.raises(ValueError):
         parse_json(content)
 

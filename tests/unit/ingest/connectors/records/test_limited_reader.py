@@ -88,7 +88,7 @@ def test_consecutive_sandbox_deaths_mark_the_server_unavailable(reader, monkeypa
     assert reader._died_in_a_row == 0
 
 
-def test_budget_of_a_document_is_not_that_of_the_source(reader):
+def test_document_and_listing_have_separate_byte_budgets(reader):
     with pytest.raises(OSError, match=r"example\.org sends more"):
         fetch(reader, "budget")
     with pytest.raises(ListingFailed, match=r"example\.org sends more"):

@@ -59,6 +59,6 @@ def test_error_keeps_its_kind_and_message(kind):
         {"record": "DeletedRecord", "values": 1},
     ],
 )
-def test_frame_that_is_no_record_is_refused(frame):
+def test_malformed_record_frame_is_refused(frame):
     with pytest.raises((LookupError, TypeError, ValueError)):
         decode_record(frame)

@@ -30,7 +30,7 @@ def test_pages_of_a_sitemap_are_read(subtests):
     assert (found.pages, found.sitemaps) == ([], ["http://a/1.xml"])
 
 
-def test_file_that_is_no_sitemap_is_refused(subtests):
+def test_malformed_sitemap_is_refused(subtests):
     for content in [
         *(b"", b"hello", b"http://a/1\nhello\n", b"<urlset>", b"<rss/>"),
         b'<?xml version="1.0" encoding="utf-99"?><urlset/>',

@@ -118,7 +118,7 @@ def test_row_of_a_table_reads_across(name):
     assert [block.kind for block in document.outline.blocks] == ["table"]
 
 
-def test_justified_text_and_lists_are_no_tables():
+def test_justified_text_and_lists_are_not_read_as_tables():
     ends = [
         "the bank",
         "a ship",
