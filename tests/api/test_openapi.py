@@ -113,7 +113,7 @@ def test_operations_keep_their_ids(reader):
 
 
 def bodiless(document):
-    """Return method and address of each unsafe operation that has no body in the document."""
+    """Return method and address of each unsafe operation without a body in the document."""
     return [
         (method.upper(), path)
         for path, operations in document["paths"].items()

@@ -110,7 +110,7 @@ def read_catalogue(language: str) -> Catalog:
 
 
 def update_catalogue(language: str) -> Catalog:
-    """Return the catalogue with exactly the messages of templates and code, translated as far as it was."""
+    """Return the catalogue with exactly the messages of templates and code, with existing translations."""
     before = read_catalogue(language)
     catalogue = Catalog(
         locale=language,

@@ -55,7 +55,7 @@ def fill(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def work(job: Job) -> Job:
-    """Run the job in this process, and return it as it is then."""
+    """Run the job in this process, and return its new state."""
     run_job(job.workspace_id, job.pk)
     return Job.objects.get(pk=job.pk)
 

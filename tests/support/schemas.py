@@ -67,7 +67,7 @@ def check_every_response(
 
 
 def _close(part: Any) -> Any:
-    """Return a schema whose objects have no other properties than those it names."""
+    """Return a schema that forbids properties it does not name."""
     if isinstance(part, list):
         return [_close(each) for each in part]
     if not isinstance(part, dict):

@@ -105,7 +105,7 @@ class ThingView(WorkspaceView):
 
 
 class FailingView(ApiView):
-    """Fails as it is told."""
+    """Raises the error named in the URL."""
 
     def get(self, request, how):
         raise {

@@ -20,7 +20,7 @@ _NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
 
 @pytest.fixture(autouse=True)
 def _database(db):
-    """Create the test database. The server sees what is committed, and nothing of a test's transaction."""
+    """Create the test database. The server sees committed rows only."""
 
 
 @pytest.fixture(autouse=True)

@@ -96,7 +96,7 @@ def person(url, shelf, settings):
 
 
 def connect(person, memory, work, mode="auto"):
-    """Return the result of `work` with a client that has no token but what `memory` holds."""
+    """Return the result of `work` with a client whose only tokens are in `memory`."""
     metadata = OAuthClientMetadata(client_name="SDK client", redirect_uris=[_CALLBACK], scope=None)
     auth = OAuthClientProvider(
         f"{person.url}/mcp",

@@ -83,7 +83,7 @@ def test_reranker_of_every_kind_orders_the_hits(ask, use, subtests):
 
 
 def test_failed_reranker_falls_back_to_the_fused_order(ask, use, caplog, subtests):
-    """The reranker's own tests hold every failure; here are the limit, a status and a wrong body."""
+    """Cover the limit, a status and a wrong body; the reranker's own tests cover every failure."""
     fused = ask(rerank=False)
     for failure, limit_ms in {"hangs": 100, "500": 60_000, "garbage": 60_000, "too few": 60_000}.items():
         with subtests.test(failure=failure):

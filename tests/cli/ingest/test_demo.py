@@ -31,7 +31,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Return a function that replaces the installed distributions by those of the given metadata."""
+    """Return a function that replaces the installed distributions by others with the given metadata."""
 
     def install(*metadata):
         installed = []

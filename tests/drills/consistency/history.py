@@ -1,4 +1,4 @@
-"""History of operations. Times are those of one clock, in seconds; numbers are of the change log."""
+"""History of operations. Times come from one clock, in seconds; numbers from the change log."""
 
 from dataclasses import dataclass, field
 

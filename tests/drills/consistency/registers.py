@@ -1,6 +1,6 @@
 """Linearizability of one register: each operation took effect at one moment between its begin and end.
 
-The search is that of J. Wing and C. Gong, Testing and Verifying Concurrent Objects, 1993: the next operation
+The search follows J. Wing and C. Gong, Testing and Verifying Concurrent Objects, 1993: the next operation
 is one of the remaining ones that began before any of them had ended. Visited states are remembered by the set
 of finished operations and the value, as in G. Lowe, Testing for Linearizability, 2017.
 """
@@ -25,7 +25,7 @@ class _Operation:
 def is_linearizable(writes: Sequence[Write], reads: Sequence[Read], first: Word | None = None) -> bool:
     """Return whether an order of the operations explains all reads.
 
-    The operations are those of one register, whose value is `first` at the beginning.
+    All operations belong to one register, whose value is `first` at the beginning.
     """
     operations = sorted(_operations(writes, reads), key=lambda each: each.began_s)
     ended = sum(1 << n for n, each in enumerate(operations) if each.ended_s < inf)

@@ -54,7 +54,7 @@ _CHUNK_FIELDS = (
 
 
 def documents_equal_what_was_given(tenant: Tenant, files: Mapping[tuple[str, str], str]) -> Iterator[str]:
-    """Check that every file and upload exists once, with its present bytes, and nothing else does."""
+    """Check that the documents are exactly the files and uploads, each once and with its present bytes."""
     rows = Document.objects.in_workspace(tenant.workspace).values_list("source__key", "path", "content_hash")
     found = {(key, path): hash_ for key, path, hash_ in rows}
     expected = {place: content_hash(text.encode()) for place, text in files.items()}

@@ -63,7 +63,7 @@ def _in_title(pattern: str) -> Finder:
 
 
 def _non_word_names(text: str) -> Iterator[str]:
-    """Yield names that are no plain words: `level` and `args` are properties of many things."""
+    """Yield names that differ from plain words: `level` and `args` are properties of many things."""
     yield from (name for name in _code_headings()(text) if re.search("[^a-z]", name))
 
 

@@ -101,7 +101,7 @@ def type_titles(workspace: Workspace) -> Iterator[TypedPrefix]:
 
 
 def choose_titles(workspace: Workspace) -> list[tuple[str, str]]:
-    """Return the titles, with their paths, whose paths' SHA-256 is smallest; file names are no titles."""
+    """Return title and path of documents, smallest SHA-256 of the path first; skip file names as titles."""
     titles = Document.objects.in_workspace(workspace).values_list("title", "path")
     real = [(title, path) for title, path in titles if _is_title(title, path)]
     return sorted(real, key=lambda one: hashlib.sha256(one[1].encode()).digest())[:TYPED_TITLES]

@@ -53,7 +53,7 @@ class AttackResult:
 
 
 def start_threads(target: Target, bystander: Bystander) -> None:
-    """Make all pools of threads grow to their limits, those of MCP too, by a target with a token."""
+    """Grow all thread pools, also of MCP, to their limits by requests with a token."""
     for attack in (read_nothing, crowd_on_mcp):
         with run_attack(attack, target):
             bystander.ask(seconds=_DURING_S, least=_LEAST)

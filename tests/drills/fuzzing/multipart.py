@@ -1,4 +1,4 @@
-"""Bodies of multipart/form-data: valid ones, and those of a client that keeps to no rule."""
+"""Bodies of multipart/form-data: valid and malformed ones."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -62,7 +62,7 @@ def cut_off(source: Random, fields: Fields) -> Body:
 
 
 def other_value(source: Random, fields: Fields) -> Body:
-    """Return JSON that is no object, or no JSON."""
+    """Return JSON other than an object, or malformed JSON."""
     values = [b"", b" ", b"null", b"true", b"0", b'"q"', b"[]", b"[{}]", b"{}", b"[[]]", b"-", b"nul", b"'q'"]
     return Body(
         content=source.choice([*values, b"{q: 1}", b"{'q': 'a'}", b'{"q": }', b'{"q": "\n"}', b"{,}"])

@@ -17,7 +17,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A request and its answer; times are those of `time.monotonic`."""
+    """A request and its answer; times come from `time.monotonic`."""
 
     kind: str
     node: str

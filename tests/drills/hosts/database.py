@@ -145,7 +145,7 @@ def _initdb(binaries: Path, cluster: Path, words: Path) -> list[str]:
 
 
 def _has_one_user() -> bool:
-    """Return whether this user namespace has no user but root."""
+    """Return whether root is the only user of this user namespace."""
     _, _, users = Path("/proc/self/uid_map").read_text().split()[:3]
     return int(users) == 1
 

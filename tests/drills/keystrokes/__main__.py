@@ -90,7 +90,7 @@ def _first_paint_ms(page: Page, query: str) -> float:
 
 
 def _type_all(page: Page, queries: Sequence[str], pace_ms: int) -> list[float]:
-    """Return the milliseconds of each key, without those of the first queries."""
+    """Return the milliseconds of each key after the first queries."""
     page.goto("search")
     page.evaluate(_LISTEN)
     times = [_type_query(page, query, pace_ms) for query in queries]

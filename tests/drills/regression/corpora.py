@@ -102,7 +102,7 @@ def analyse() -> None:
 
 
 def _count_all() -> None:
-    """Update PostgreSQL's statistics of all tables, so that plans are those of a system that has run a while.
+    """Update PostgreSQL's statistics of all tables, so that plans equal the plans of a system in use.
 
     Outdated statistics of the small tables, like sources, would otherwise change the order of joins.
     """

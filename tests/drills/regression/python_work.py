@@ -70,7 +70,7 @@ class PythonWork:
 
 @contextmanager
 def python_work() -> Iterator[PythonWork]:
-    """Count the block's work in this thread; memory is that of all threads."""
+    """Count the block's work in this thread, and the memory of all threads."""
     work, tracer = PythonWork(), sys.gettrace()
     gc.collect()
     gc.disable()

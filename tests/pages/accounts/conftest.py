@@ -21,7 +21,7 @@ def address():
 
 @pytest.fixture
 def visitor(address):
-    """Return a browser in which nobody is logged in."""
+    """Return a browser without a session."""
     return Client(REMOTE_ADDR=address)
 
 

@@ -41,7 +41,7 @@ def summary(page):
 
 
 def answer_once(page, addresses, *answers):
-    """Answer the first requests so, None being no answer, and the others by the server."""
+    """Answer the first requests with these statuses (None: drop the request), later ones by the server."""
     left = list(answers)
 
     def answer(route):

@@ -1,4 +1,4 @@
-"""Rate limits stop a thousand wrong passwords or tokens, and nobody else."""
+"""Rate limits stop a thousand wrong passwords or tokens without affecting other callers."""
 
 import base64
 import secrets

@@ -1,4 +1,4 @@
-"""Source keys are unique, also those of hidden sources: what a rejection reveals, and what is not done."""
+"""Keys of hidden sources can't be reused: a rejection reveals nothing and changes nothing."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile

@@ -114,7 +114,7 @@ def _fill_restricted_source(setting, django_db_blocker):
 
 
 def _embed_alike(workspace):
-    """Store the same vectors for all chunks, most of which have the same text."""
+    """Store equal vectors for all chunks; most have the same text."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     missing = next(batches_without_vector(space, size=_DOCUMENTS * _CHUNKS_EACH), [])

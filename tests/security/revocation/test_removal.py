@@ -313,7 +313,7 @@ def _pages(scene, client, who):
 
 
 def _without_words(scene, client, who):
-    """Return requests whose answers have no word of the source, with their statuses while it may be read."""
+    """Return requests whose answers omit the source's words, with their statuses while it may be read."""
     content = address(scene.workspace, f"/documents/{scene.doc_id}/content")
     with closing(client.get(content)) as answer:
         headers = {"If-None-Match": answer["ETag"]}

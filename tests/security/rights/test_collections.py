@@ -1,4 +1,4 @@
-"""Hidden documents don't count: answers equal those of an index without them."""
+"""Hidden documents don't count: answers equal an index without them."""
 
 import random
 from dataclasses import replace
@@ -183,7 +183,7 @@ def test_main_language_is_computed_from_readable_documents(workspace):
 
 
 def test_long_query_keeps_the_terms_that_are_rare_in_readable_documents(pair):
-    """Treat a term that occurs only in hidden sources like an unknown one: it is kept last."""
+    """Treat a term from hidden sources only like an unknown one, which is dropped first."""
     words = [f"word{n}" for n in range(260)]
     both = pair([" ".join(words)] * 2, ["canaryword " * 2] + [" ".join(words[:20])] * 5)
     query = SearchQuery(text=" ".join(["canaryword", *words]), mode=Mode.LEXICAL, explain=True)

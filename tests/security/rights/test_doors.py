@@ -147,7 +147,7 @@ def test_setting_needs_the_same_at_every_door(workspace, name, subtests):
 
 
 def test_value_of_a_setting_with_a_summary_is_in_no_audit_event(workspace):
-    """Rules name documents that only some may read."""
+    """Cover search rules, which may name documents of restricted sources."""
     rule = {"kind": "synonyms", "words": ["hushword", "other"]}
     client, _ = _callers(workspace)[f"{Role.OWNER} all"]
     for tail in ("", "/eval/gate"):

@@ -133,7 +133,7 @@ def _hostile_answer(document, asker):
 
 
 def _set_rules(workspace, document):
-    """Store rules of which people write the texts, but not the shape."""
+    """Store rules with hostile texts in a valid shape."""
     texts = {"note": hostile(500), "queries": ["restart", hostile(200)], "created_by": hostile(320)}
     rules = [
         {"kind": "synonyms", "words": ["restart", hostile(200)], "note": hostile(500)},
@@ -145,7 +145,7 @@ def _set_rules(workspace, document):
 
 
 def _count_again(workspace):
-    """Restore the numbers of a report, of which people provide only the paths."""
+    """Restore the numbers of a report, where only paths come from users."""
     counts = {"new": 1, "updated": 0, "unchanged": 0, "deleted": 0, "skipped": {}, "failed": {"no_parser": 1}}
     counts["examples"] = {"no_parser": [hostile(1_000)]}
     Job.objects.in_workspace(workspace).filter(kind="sync_source").update(counts=counts)

@@ -74,7 +74,7 @@ def test_no_container_is_given_an_address_that_another_names():
 
 
 def test_compose_and_handbook_count_the_same_connections():
-    """As the handbook's formula has it, by the settings' own defaults."""
+    """Compare the handbook's formula, with the defaults of the settings."""
     page = " ".join((DEPLOY.parent / "docs" / "operations" / "sizing.md").read_text().split())
     settings = (DEPLOY.parent / "kebab" / "settings.py").read_text()
     processes, threads = (
@@ -101,7 +101,7 @@ def lies_on_disk(service, path):
 
 
 def test_uploads_pass_the_proxy_by_a_disk():
-    """A body of client_max_body_size is larger than the container's memory."""
+    """Check for a disk, as client_max_body_size exceeds the container's memory."""
     definition = (DEPLOY / "proxy" / "nginx-plain.conf").read_text()
     paths = re.findall(r"(\w+)_temp_path (\S+);", definition)
     assert {name for name, _ in paths} == {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}

@@ -51,7 +51,7 @@ def write_report(folder: Path, document: Mapping[str, Any]) -> list[str]:
 
 
 def _store(path: Path, kind: str, document: Mapping[str, Any]) -> None:
-    """Write the figures of a kind; those of peers that this run did not measure stay as they were."""
+    """Write the figures of a kind; keep figures of peers that this run did not measure."""
     figures = {"conditions": document["conditions"], kind: document[kind]}
     before = _read(path)
     if kind == "peers" and before is not None:

@@ -190,7 +190,7 @@ _ANSWERS: Final = {
 
 
 def _mailbox(harm: Callable[[Exchange, bytes], None], *places: bytes) -> Harm:
-    """Return the harm of a mailbox that answers all commands but those of `places`."""
+    """Return the harm of a mailbox that does it at the commands in `places` and answers all others."""
 
     def serve(exchange: Exchange) -> None:
         exchange.server.requested.append("a connection")

@@ -1,4 +1,4 @@
-"""Deleting a source or a version deletes all that came from it, and nothing else."""
+"""Deletion of a source or a version: its documents, chunks, vectors and bytes, and no others."""
 
 from functools import partial
 

@@ -142,7 +142,7 @@ def test_requests_and_work_go_on_without_redis(folder, source, unreachable_redis
 
 
 def test_concurrent_sweeps_hint_at_a_job_once(workspace, monkeypatch):
-    """None holds what another waits for: a worker that stands still in its sweep stops nobody else's."""
+    """Sweeps share no lock, so that a stalled one does not block others."""
     jobs, together = make_jobs(workspace, 2), Barrier(3, timeout=30)
     hint = hints._hint_once
 

@@ -65,7 +65,7 @@ def test_job_that_is_not_due_or_has_ended_or_is_anothers_is_not_claimed(job):
 
 @pytest.fixture
 def old_and_new_lease(job):
-    """Return two leases of one job: the expired one and that of the worker that took over."""
+    """Return two leases of one job: the expired one, and the new one of another worker."""
     old = claim(job.workspace_id, job.pk)
     expire(job)
     return old, claim(job.workspace_id, job.pk)

@@ -24,7 +24,7 @@ from tests.support.jobs import Killed, die, expire, fill, indexed_texts, sync, w
 
 
 def age(workspace, version="c4"):
-    """Make all documents those of an older chunker."""
+    """Mark all documents as made by an older chunker."""
     Document.objects.in_workspace(workspace).update(chunker_version=version)
 
 

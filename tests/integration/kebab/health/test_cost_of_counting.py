@@ -1,4 +1,4 @@
-"""Processor time of counting, compared with that of a search."""
+"""Processor time of counting, compared with a search."""
 
 import time
 

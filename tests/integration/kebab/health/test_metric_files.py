@@ -68,7 +68,7 @@ def test_forked_child_starts_without_its_parents_counts(counting, read):
 
 
 def test_process_keeps_counting_when_metric_files_cannot_be_written(counting, read):
-    """As on a full disk: memory over a hole in a file would end it by a signal."""
+    """Limit the file size, as a full disk would: writing to a hole in a mapped file kills the process."""
     one = counting("web", limit_bytes=10_000)
     one.do("things.add('new')")
     one.do("assert process_store().memory_snapshot() is not None")

@@ -28,7 +28,7 @@ class NoMailServer(EmailBackend):
 
 @pytest.fixture
 def operator(workspace):
-    """Make an operator who is a member, too."""
+    """Create an operator who is also a member."""
     user = make_member(workspace, Role.ADMIN)
     User.objects.filter(pk=user.pk).update(is_superuser=True)
     return person_client(user)

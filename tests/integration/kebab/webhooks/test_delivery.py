@@ -81,7 +81,7 @@ def test_event_reaches_its_receivers_signed_and_once(workspace, owner, receiver)
 
 @pytest.mark.django_db(transaction=True)
 def test_slow_endpoints_of_a_workspace_do_not_delay_another(workspace, receiver, monkeypatch):
-    """They answer once the other workspace's event has arrived."""
+    """Let the slow endpoints answer once the other workspace's event has arrived."""
     for number in range(MAX_ENDPOINTS):
         make_endpoint(workspace, f"{receiver.url}/{number}", JOB)
     other = make_workspace()

@@ -9,7 +9,7 @@ from search.models import AnswerDocument, Document, KeptAnswer
 
 
 def make_answer(document: Document, *, heading: str = "Guide", quote: str = "", **fields: Any) -> KeptAnswer:
-    """Keep an answer that cites the document's first line, of nobody who asks here unless `fields` say so."""
+    """Store an answer that cites the document's first line; `fields` override its values."""
     place = {
         "chunk_id": uuid.uuid4().hex,
         "doc_id": document.doc_id.hex,

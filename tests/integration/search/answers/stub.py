@@ -52,7 +52,7 @@ class Exchange(stub.Exchange):
         super().reply(body, status=status, keeps=True, **{"Content-Type": "application/json", **headers})
 
     def begin_stream(self) -> None:
-        """Send the head of a stream, whose end is that of the connection."""
+        """Send the head of a stream that ends when the connection closes."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.send_header("Connection", "close")

@@ -1,4 +1,4 @@
-"""Writing a document changes what differs and nothing else."""
+"""Writing of a document: only rows that differ are changed."""
 
 from datetime import UTC, datetime, timedelta
 

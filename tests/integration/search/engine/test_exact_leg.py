@@ -258,7 +258,7 @@ def test_single_chinese_character_is_found_when_quoted(workspace):
 
 @pytest.mark.parametrize("form", ["Here getUserName is number{:03}.", "def getUserName number{:03}"])
 def test_choice_among_equal_scores_does_not_depend_on_the_order_of_arrival(workspace, form):
-    """A copy of a workspace has the same ids, and its mirror other rows."""
+    """Compare a workspace with a copy: equal ids, but another order of rows in the mirror."""
     read = []
     for step in (1, -1):
         each = make_workspace(corpus_id=workspace.corpus_id)

@@ -33,7 +33,7 @@ def fill(workspace):
 
 @pytest.fixture(autouse=True)
 def _calibrated(monkeypatch):
-    """Take the cosines of the tests' model, which are those of shared words, for the default model's."""
+    """Treat cosines of the tests' model, which measure shared words, as the default model's."""
     monkeypatch.setattr("search.engine.run.MODEL", "hash")
 
 

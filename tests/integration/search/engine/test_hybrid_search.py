@@ -93,7 +93,7 @@ def test_vectors_order_the_list_where_words_find_nothing(filled):
 
 
 def test_lexical_order_holds_between_a_write_and_its_vectors(workspace):
-    """The rare word weighs more than both terms of a chunk that has them all; and yet that is first."""
+    """Rank the chunk with all terms first, although the rare word of the other weighs more than both."""
     write(workspace, "some.md", "harvest harvest harvest")
     write(workspace, "all.md", "apple harvest " + "and many other words " * 40)
     write_each(workspace, [f"apple filler{n}" for n in range(10)])

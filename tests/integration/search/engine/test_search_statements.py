@@ -66,7 +66,7 @@ def read(monkeypatch):
 
 @pytest.fixture
 def snippets_asked(monkeypatch):
-    """Return the list of texts of which snippets were made."""
+    """Return a list that collects the texts snippets are made of."""
     asked, build = [], SnippetBuilder.build
 
     def note_text(builder, text, max_chars):

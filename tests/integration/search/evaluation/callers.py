@@ -13,7 +13,7 @@ def operator_of(workspace: Workspace) -> Access:
 
 
 def token_of(workspace: Workspace, *groups: Group) -> Access:
-    """Return a token with all scopes that reads open sources and those of these groups."""
+    """Return a token with all scopes that reads open sources and sources of these groups."""
     token, _ = mint_token(workspace, scopes=TokenScope)
     for group in groups:
         TokenGroup.objects.create(workspace=workspace, group=group, token=token)

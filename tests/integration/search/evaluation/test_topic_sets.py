@@ -218,7 +218,7 @@ def test_judgements_outlive_their_document_and_go_with_their_source(place, acces
 
 
 def test_concurrently_added_topic_is_stored_once(access, monkeypatch):
-    """The second comes between the first one's look and its writing."""
+    """Store a topic between another writer's read and its insert."""
     real = topic_sets._add_rows
 
     def after_the_other(*arguments):

@@ -45,7 +45,7 @@ def is_rebuilt_correctly(files, workspace):
 
 
 def rewind(workspace, seq):
-    """Restore Postgres to an earlier time, as far as the log is concerned."""
+    """Restore the change log in Postgres to an earlier state."""
     kept = Change.objects.in_workspace(workspace).filter(seq__lte=seq).values_list("doc_id", flat=True)
     Document.objects.in_workspace(workspace).exclude(doc_id__in=list(kept)).delete()
     Change.objects.in_workspace(workspace).filter(seq__gt=seq).delete()

@@ -38,7 +38,7 @@ except MirrorBusy as error:
 
 @pytest.fixture
 def mirrored_workspace(workspace, files):
-    """Yield a workspace whose mirror nobody has open."""
+    """Yield a workspace whose mirror is closed in all processes."""
     write(workspace, "a.md", "apple")
     embed(workspace)
     sync_mirror(files, workspace.pk)

@@ -71,7 +71,7 @@ def test_chunks_of_unreadable_sources_are_not_visible(mirror):
 
 
 def test_chunk_id_ending_in_zero_bytes_is_found(mirror):
-    """numpy drops the zeros at the end of a single value."""
+    """Cover that numpy drops trailing zero bytes of a single value."""
     state, id_ = document_state("a.md", ["apple"]), "12" * 8 + "00" * 8
     mirror.write_all([replace(state, chunks=(replace(state.chunks[0], chunk_id=id_),))])
     with mirror.source().open() as view:

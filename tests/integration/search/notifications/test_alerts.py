@@ -1,4 +1,4 @@
-"""Alerts of saved searches: once for each change, under the owner's current rights, whoever dies."""
+"""Alerts of saved searches: once for each change, under the owner's current rights, also after crashes."""
 
 import json
 import re

@@ -38,7 +38,7 @@ while True:
 
 
 class Senders:
-    """Two senders, of which each is replaced when it was killed."""
+    """Two senders; a killed one is replaced."""
 
     def __init__(self, stack):
         self._stack = stack

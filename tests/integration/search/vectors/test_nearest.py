@@ -106,7 +106,7 @@ def test_similarity_and_vector_of_any_chunk_are_read_once(scope, point, is_index
 
 
 def test_only_a_check_of_codes_asks_for_visible_chunks(scope, point):
-    """PostgreSQL compares the visible vectors only."""
+    """Cover that PostgreSQL compares visible vectors without asking for them."""
     for is_indexed in (False, True):
         asked = replace(point, space=replace(scope.space, is_indexed=is_indexed))
         found = nearest_chunks(scope, asked, limit=5, check_visible=lambda ids: 1 / 0)

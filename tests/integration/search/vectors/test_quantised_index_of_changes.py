@@ -76,7 +76,7 @@ def test_replaced_vector_counts_as_it_is_now(quantised_workspace):
 
 
 def test_late_commit_is_not_overlooked(quantised_workspace):
-    """A transaction that began first has the smaller number, and may be seen last."""
+    """Commit a transaction with a smaller id after one with a larger id."""
     write(quantised_workspace, "late.md", "apple latecomer")
     space = embed(quantised_workspace)
     vector = ChunkVector.objects.get(chunk_id=Chunk.objects.get(text="apple latecomer").chunk_id)

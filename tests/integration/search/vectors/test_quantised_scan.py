@@ -109,7 +109,7 @@ def test_few_vectors_written_again_confirm_a_shortlist():
 
 
 def test_biased_rounding_leaves_the_shortlist_unconfirmed():
-    """Components too small for a step all vanish, and all of them point the way of the query."""
+    """Use vectors whose small components all round to zero and all point in the direction of the query."""
     vectors = np.full((5_000, 384), 0.0035, np.float16)
     vectors[np.arange(5_000), np.arange(5_000) % 384] = 1
     query = np.ones(384, np.float32)

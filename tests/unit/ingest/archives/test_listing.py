@@ -215,7 +215,7 @@ def test_limits_refuse_the_archive_and_name_the_setting(subtests):
 
 @pytest.mark.parametrize("pack", [zip_of, tar_of])
 def test_reading_of_members_that_are_passed_over_is_cancelled(pack):
-    """A member of gigabytes takes longer than a cancellation may."""
+    """Cancel while a member of gigabytes is skipped."""
 
     class Cancelled(Exception):
         pass

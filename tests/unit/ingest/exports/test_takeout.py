@@ -1,4 +1,4 @@
-"""Google Takeout: notes of Keep, calendars, and files that are no documents."""
+"""Google Takeout: notes of Keep, calendars, and files without documents."""
 
 import json
 

@@ -22,7 +22,7 @@ SLACK = 12
 
 
 def empty_png(width, height):
-    """Return a PNG that claims this size and has no pixels."""
+    """Return a PNG of this declared size without pixels."""
 
     def chunk(name, content):
         check = struct.pack(">I", zlib.crc32(name + content))

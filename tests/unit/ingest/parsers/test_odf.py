@@ -1,4 +1,4 @@
-"""OpenDocument and RTF files, those of LibreOffice and damaged ones."""
+"""OpenDocument and RTF files: written by LibreOffice, and damaged."""
 
 import io
 import zipfile

@@ -78,7 +78,7 @@ def hang_without_pipe(header: Header) -> Header:
 
 
 def babble(header: Header) -> Header:
-    """Write bytes that are no frame."""
+    """Write malformed frames."""
     os.write(REPLIES_FD, b"words" * 10)
     return hang(header)
 

@@ -115,7 +115,7 @@ def test_only_the_best_fifty_are_smoothed_and_stay_before_the_rest():
 
 
 def test_copies_of_a_passage_tie():
-    """They have the same scores and vectors: lexical rank and id decide, not how sums are rounded."""
+    """Break ties of equal scores and vectors by lexical rank and id, independent of rounding."""
     kinds = [n % 7 for n in range(40)]
     rng = np.random.default_rng(3)
     numbers, places = rng.random(7), rng.normal(size=(7, 384)).astype(np.float32)

@@ -42,7 +42,7 @@ def test_each_leg_scores_what_only_the_other_found():
 
 
 def test_scores_of_both_legs_decide():
-    """The words are far better in a, which the vectors did not find and yet think nearly as good as b."""
+    """Rank a first: its lexical score is far better and its vector score nearly as good as b's."""
     lexical = StaticLeg("lexical", scoring("ab", [0.99, 0.5], scored={"c": 0.0}))
     vector = StaticLeg("vector", scoring("bc", [0.5, 0.1], scored={"a": 0.49}))
     assert names(rank(lexical, vector))[0] == "b"
@@ -63,7 +63,7 @@ def test_convex_fusion_smooths_over_the_vectors_that_a_leg_has():
 
 
 def test_order_of_the_only_leg_with_results_is_kept(subtests):
-    """Its scores say otherwise, as bm25 does of a passage with some of the terms behind one with all."""
+    """Use scores that contradict the order, as bm25 may for passages with some terms behind one with all."""
     for full, empty in (("lexical", "vector"), ("vector", "lexical")):
         with subtests.test(found=full):
             nothing = scoring("", scored={"b": 0.9})
