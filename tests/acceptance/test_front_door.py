@@ -87,7 +87,7 @@ def proxy(request, stack, tmp_path_factory):
 
 
 @pytest.mark.parametrize("attack", (*ATTACKS, together), ids=lambda attack: attack.__name__)
-def test_attack_affects_nobody_else_and_leaves_nothing(
+def test_attack_affects_no_other_client_and_leaves_no_resources(
     attack, target, with_token, bystander, processes, subtests
 ):
     for attacker in (target, with_token):
@@ -100,7 +100,7 @@ def test_attack_affects_nobody_else_and_leaves_nothing(
     [reset_while_answered, read_nothing, read_slowly, endless_header, open_half_requests],
     ids=lambda attack: attack.__name__,
 )
-def test_attack_on_a_proxy_affects_nobody_else_and_leaves_nothing(
+def test_attack_through_a_proxy_affects_no_other_client_and_leaves_no_resources(
     attack, proxy, target, bystander, processes
 ):
     asking = bystander.at(f"http://127.0.0.1:{proxy}")

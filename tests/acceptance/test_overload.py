@@ -56,7 +56,7 @@ def test_overload_of_one_workspace_causes_no_rejection_in_another(filled_client,
     assert statistics.median(took_s) < 1.5, took_s
 
 
-def test_slow_request_bodies_delay_nobody(filled_client, stack):
+def test_slow_request_bodies_do_not_delay_other_clients(filled_client, stack):
     request = (
         f"POST /api/v1/workspaces/{filled_client.slug}/search HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Authorization: Bearer {filled_client.token}\r\nContent-Type: application/json\r\n"

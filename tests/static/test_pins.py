@@ -140,7 +140,7 @@ def test_the_model_comes_without_its_dependencies():
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_asks_for_no_other_version_of_what_kebab_runs_on(extra):
+def test_extra_requirements_pin_the_same_versions(extra):
     added = pins(f"deploy/requirements-{extra}.txt")
     base = pins("requirements.txt") | pins("tests/requirements.txt") | pins("deploy/requirements-rerank.txt")
     assert all(added[name].specifier == base[name].specifier for name in added.keys() & base.keys())

@@ -44,7 +44,7 @@ def test_each_document_is_accepted_or_refused_by_itself(client, workspace):
     assert found[0].filter_values == {"year": [2021.0]}
 
 
-def test_documents_of_a_bulk_are_one_upload_in_activity(client, workspace):
+def test_bulk_upload_is_listed_as_one_activity(client, workspace):
     documents = [{"path": f"{name}.md", "text": name} for name in "abc"]
     results = post_bulk(client, workspace, documents).json()["results"]
     first, *others = (result["accepted"]["job"]["id"] for result in results)

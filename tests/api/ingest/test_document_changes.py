@@ -73,7 +73,7 @@ def test_change_applies_to_an_upload_queued_before_it(client, workspace):
     assert (document["title"], document["lang"]) == ("New", "fr")
 
 
-def test_stated_fields_outlast_uploads_that_do_not_state_them(client, workspace):
+def test_stated_fields_are_kept_by_later_uploads(client, workspace):
     doc_id = upload(client, workspace, tags=["a"])
     run(workspace, change(client, workspace, doc_id, title="Stated", lang="fr"))
     upload(client, workspace, text="# New\n\nnew words\n", lang="de")

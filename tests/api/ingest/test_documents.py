@@ -136,7 +136,7 @@ def test_waiting_ends_when_the_document_is_searchable(client, workspace, worker)
     assert [hit["doc_id"] for hit in hits] == [body["document"]["id"]]
 
 
-def test_waiting_past_its_limit_claims_nothing(client, workspace, settings):
+def test_upload_wait_past_its_limit_is_answered_202(client, workspace, settings):
     settings.KEBAB_WAIT_LIMIT_S = 0.02
     response = post_text(client, workspace, wait=True)
     assert response.status_code == 202

@@ -180,7 +180,7 @@ def test_version_is_searched_alone_and_default_branch_without_one(reader, worksp
         assert refusal_of(reader.get(address(workspace, "/libs/snippets"), asked))[:2] == (404, "not_found")
 
 
-def test_kind_limit_and_offset_are_heeded(reader, workspace):
+def test_kind_limit_and_offset_select_the_snippets(reader, workspace):
     whole = texts(snippets(reader, workspace, "state", limit=100))
     assert len(whole) == 30
     assert len(texts(snippets(reader, workspace, "state"))) == 20

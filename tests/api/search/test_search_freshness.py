@@ -33,7 +33,7 @@ def test_search_with_min_seq_finds_the_change_or_times_out(reader, workspace, se
         settings.KEBAB_WAIT_LIMIT_S = 30
 
 
-def test_change_that_was_never_made_is_refused(reader, workspace):
+def test_min_seq_beyond_the_log_is_refused(reader, workspace):
     written = write(workspace, "new.md", "alpha")
     for tail, text in (("/search", "q"), ("/context-pack", "information_request")):
         given = {text: "alpha", "min_seq": written.seq + 1}

@@ -38,7 +38,7 @@ def test_suggestions_have_titles_first_and_words_last(reader, workspace):
     assert last == {"kind": "word", "text": "pushing", "doc_id": None, "doc_path": None, "chunk_id": None}
 
 
-def test_q_and_limit_are_heeded(reader, workspace):
+def test_q_and_limit_select_the_suggestions(reader, workspace):
     assert len(texts(reader, workspace, q="push")) == 10
     assert len(texts(reader, workspace, q="push", limit=3)) == 3
     assert texts(reader, workspace, q="pushing 07") == ["Pushing 07"]

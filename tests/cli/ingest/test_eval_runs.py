@@ -116,7 +116,7 @@ def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
     assert error_of("eval", "show", made["id"], code=1)["code"] == "not_found"
 
 
-def test_run_is_repeated_whatever_became_of_the_set_and_cancelled_when_interrupted(monkeypatch):
+def test_run_is_repeated_without_its_set_and_cancelled_on_interrupt(monkeypatch):
     first = run_evaluation("--k", "2", "--name", "one")
     run_json("eval", "topics", "delete", "--set", "golden", "--all")
     again = run_json("eval", "run", "--repeat", "one", "--name", "two")["runs"]["lexical"]

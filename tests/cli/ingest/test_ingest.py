@@ -84,7 +84,7 @@ def test_file_is_uploaded_or_refused_after_its_report(workspace, folder):
     assert next(iter(report["skipped_by_reason"])) in error["message"]
 
 
-def test_workspace_is_made_on_request_and_embedding_left_out(workspace, folder):
+def test_missing_workspace_is_created_and_embedding_skipped_on_request(workspace, folder):
     arguments = ("ingest", str(folder), "--no-embed", "--workspace", "fresh")
     assert error_of(*arguments, code=Exit.ERROR)["code"] == "not_found"
     assert run_json(*arguments, "--create")["embedding_calls"] == 0
@@ -126,7 +126,7 @@ def test_interruption_cancels_the_job_and_still_reports(workspace, folder, betwe
     assert "seen" in out
 
 
-def test_interruption_while_embedding_leaves_the_embedding_to_go_on(workspace, folder, between_looks):
+def test_interrupting_the_command_does_not_stop_the_embedding(workspace, folder, between_looks):
     def work_once():
         between_looks.append(interrupt)
         job = Job.objects.get()

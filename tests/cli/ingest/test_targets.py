@@ -61,7 +61,7 @@ def test_source_key_is_a_slug_of_the_folder_name():
     assert source_key(Path("/srv/文档")) != source_key(Path("/srv/資料"))
 
 
-def test_folder_becomes_a_source_and_stays_the_same_one(workspace, folder):
+def test_ingesting_a_folder_again_reuses_its_source(workspace, folder):
     job = ask(
         workspace,
         folder,
@@ -199,7 +199,7 @@ class TestSites:
             found = target(text)
             assert (found.kind, found.config) == ("web", {field: text})
 
-    def test_repositories_are_told_from_sites_and_folders(self, folder):
+    def test_repository_site_and_folder_arguments_are_distinguished(self, folder):
         for text in (
             "https://github.com/owner/repo",
             "https://example.org/repo.git",

@@ -45,7 +45,7 @@ def test_extractive_answer_is_printed_with_its_citations(corpus):
     assert printed["asked_by"].startswith("operator:")
 
 
-def test_refusal_is_nothing_found(corpus):
+def test_ask_command_exits_like_an_empty_search_when_refused(corpus):
     code, out, err = run("ask", "Who won the chess olympiad in Tromsø?")
     assert (code, out) == (Exit.NOTHING, "")
     assert "refused" in err

@@ -165,7 +165,7 @@ def test_invalid_requests_are_errors(corpus, subtests):
             assert error_of("search", *arguments, code=Exit.ERROR)["code"] == "invalid_arguments"
 
 
-def test_workspace_has_to_be_named_when_there_are_several(workspace):
+def test_command_requires_a_workspace_when_several_exist(workspace):
     other = make_workspace()
     write(other, "other.md", "apple")
     assert error_of("search", "apple", code=Exit.ERROR)["code"] == "workspace_needed"

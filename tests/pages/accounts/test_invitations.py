@@ -30,7 +30,7 @@ def roles_of(email):
     return list(Membership.objects.filter(user__email=email).values_list("role", flat=True))
 
 
-def test_link_moves_its_secret_out_of_the_address_and_does_nothing_yet(visitor, access, workspace):
+def test_opening_an_invitation_removes_its_secret_from_the_url(visitor, access, workspace):
     workspace.name = "<script>alert(1)</script>"
     workspace.save()
     access.workspace.refresh_from_db()

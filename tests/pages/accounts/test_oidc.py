@@ -114,7 +114,7 @@ def test_an_invited_person_comes_in_and_can_join_unless_the_invitation_is_withdr
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypatch):
+def test_concurrent_first_sign_ins_create_one_account(provider, settings, monkeypatch):
     settings.KEBAB_OIDC_SIGNUP = True
     provider.claims["email"] = "neu@example.org"
     clients, both_are_here = [Client(), Client()], Barrier(2, timeout=30)
@@ -212,9 +212,7 @@ def test_unknown_people_get_an_account_when_that_is_switched_on(visitor, provide
     assert not user.is_staff
 
 
-def test_subject_of_another_issuer_is_somebody_else_until_the_address_links_it(
-    visitor, ada, provider, settings
-):
+def test_equal_subject_of_another_issuer_is_a_different_person(visitor, ada, provider, settings):
     return_from_provider(Client(), provider)
     with running_provider() as other:
         settings.KEBAB_OIDC_ISSUER = other.issuer

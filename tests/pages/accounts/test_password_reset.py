@@ -65,7 +65,7 @@ def test_password_reset_is_undone_when_its_audit_event_fails(visitor, ada, outbo
     assert ada.check_password(PASSWORD)
 
 
-def test_link_leads_to_the_address_of_the_settings_and_to_no_port_made_up(visitor, ada, outbox, settings):
+def test_reset_link_uses_the_configured_address(visitor, ada, outbox, settings):
     for host in ("testserver:9999", "testserver:22"):
         response = visitor.post("/password/reset", {"email": ada.email}, headers={"Host": host})
         assert response.status_code == 400

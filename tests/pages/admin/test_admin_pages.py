@@ -26,7 +26,7 @@ def test_no_page_lets_hostile_text_become_markup_or_shows_a_secret(office, admin
             assert not [secret for secret in secrets if secret in text]
 
 
-def test_row_shows_hostile_text_its_details_and_links_to_what_it_belongs_to(office, admin_rows):
+def test_admin_row_escapes_hostile_text_and_links_to_related_rows(office, admin_rows):
     escaped = "&lt;script&gt;document.title=&#x27;pwned&#x27;&lt;/script&gt;"
 
     def page(name, row):
@@ -105,7 +105,7 @@ def test_start_page_has_figures_of_what_the_user_may_see(office, admin_rows, cli
 
 
 @pytest.mark.slow
-def test_wrong_parameters_and_rows_that_are_not_there_break_no_list(office, admin_rows, subtests):
+def test_admin_lists_survive_wrong_parameters_and_missing_rows(office, admin_rows, subtests):
     wrong = ("workspace__id__exact=x", "version=x", "p=x", "p=9999", "o=1.2", "e=1")
     ids = ("0", "x", "00000000-0000-0000-0000-000000000000", "9" * 30, "a/b")
     for number, name in enumerate(admin_rows.rows()):

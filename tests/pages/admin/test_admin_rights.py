@@ -42,7 +42,7 @@ def test_members_without_staff_status_cannot_open_the_admin(admin_rows):
         assert client.get("/admin/login/?next=/admin/").status_code == 404
 
 
-def test_deactivated_operator_is_out_at_once_and_no_password_is_taken_here(office, client, operator):
+def test_deactivated_operator_loses_the_admin_at_once(office, client, operator):
     operator.set_password("correct horse 77")
     operator.is_active = False
     operator.save()

@@ -115,7 +115,7 @@ def test_programs_are_offered_where_the_operator_has_some(visit, editor, setting
     assert "?kind=program" in markup_of(visit(editor).get(NEW))
 
 
-def test_title_left_empty_is_made_of_the_address(visit, editor, root):
+def test_empty_title_of_a_source_is_derived_from_its_url(visit, editor, root):
     for kind, fields, title, key in (
         ("git", {"url": "https://git.example.org/owner/widgets.git"}, "widgets", "widgets"),
         (
@@ -288,7 +288,7 @@ def test_readers_beyond_the_groups_that_are_offered_stay(visit, admin, workspace
     assert set(readers_of(the_source())) == {first.pk, last.pk}
 
 
-def test_unusual_schedule_stays_a_choice_and_a_paused_one_paused(visit, editor, docs):
+def test_edit_form_keeps_unusual_and_paused_schedules(visit, editor, docs):
     Source.objects.filter(pk=docs.pk).update(sync_every_minutes=47)
     page = markup_of(visit(editor).get(f"/w/handbook/sources/{docs.pk}/edit"))
     assert '<option value="47" selected>' in page

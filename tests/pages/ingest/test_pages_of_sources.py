@@ -106,7 +106,7 @@ def test_many_sources_come_page_by_page(visit, workspace, viewer):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, docs):
+def test_sync_button_reads_the_source_and_shows_its_documents(visit, editor, docs):
     client = visit(editor)
     job = sync_job(client, docs)
     page = markup_of(client.get(page_of(docs)))
@@ -165,7 +165,7 @@ def test_deleting_a_source_takes_its_documents(visit, editor, docs):
     assert AuditEvent.objects.filter(action="source.deleted", subject="docs").exists()
 
 
-def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(
+def test_actions_on_a_hidden_source_are_answered_like_a_missing_one(
     visit, editor, workspace, restricted_source
 ):
     client = visit(editor)

@@ -39,7 +39,7 @@ def chosen_source(page):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_file_is_taken_in_and_its_job_shown_and_one_larger_than_other_forms_may_be(visit, editor):
+def test_uploaded_file_leads_to_its_job_even_when_large(visit, editor):
     client = visit(editor)
     answer = send(client, a_file(), folder="/guide/")
     job = Job.objects.get(kind="ingest_document")

@@ -159,7 +159,7 @@ def test_file_dropped_anywhere_on_the_page_is_uploaded_and_not_opened(page):
     assert Job.objects.get().payload["path"] == "x.html"
 
 
-def test_files_go_into_a_new_source_that_is_named_and_nowhere_without_a_name(page):
+def test_uploading_to_a_new_source_requires_its_name(page):
     page.get_by_text("Options").click()
     page.get_by_label("Collection").fill("No Key")
     page.get_by_text("Options").click()

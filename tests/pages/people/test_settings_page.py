@@ -98,7 +98,7 @@ def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subt
             assert stored_workspace(workspace).settings == {}
 
 
-def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, strict_gate):
+def test_refusing_gate_shows_its_reason_and_force_is_audited(at, workspace, strict_gate):
     answer = at.post(f"{SETTINGS}/search", {"rrf_k": "5"})
 
     assert answer.status_code == 409

@@ -25,7 +25,7 @@ def secrets_in(response):
     return re.findall(r"kbb_[a-z2-7]{12}_[\w-]{43}", response.content.decode())
 
 
-def test_token_is_made_with_what_was_chosen_and_its_secret_in_the_answer_alone(at, workspace, owner):
+def test_created_token_has_the_chosen_rights_and_shows_its_secret_once(at, workspace, owner):
     legal = create_group(command_line_access(workspace), "Legal")
     form = {"name": "CI", "scopes": ["search", "ingest"], "groups": [str(legal.pk)], "expires_in_days": "30"}
     answer = at.post(TOKENS, form)
@@ -97,7 +97,7 @@ def test_tokens_are_listed_with_state_scopes_expiry_use_and_maker(at, workspace,
         assert fact in row
 
 
-def test_token_is_replaced_and_the_old_one_works_on_for_as_long_as_said(at, token, workspace):
+def test_rotated_token_works_during_the_chosen_overlap(at, token, workspace):
     for minutes in ("", "-1", "1441", "x"):
         answer = at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": minutes})
         assert 'class="wrong"' in markup_of(answer, status=400)

@@ -124,7 +124,7 @@ class TestGoldenQueries:
 
 
 class TestRuns:
-    def test_a_run_is_started_and_says_how_far_it_is(self, admin, orchard):
+    def test_started_run_shows_its_progress(self, admin, orchard):
         add(admin, orchard)
         run, address = start(admin, orchard, name="as <it> is")
 

@@ -32,7 +32,7 @@ def test_insight_page_without_queries_links_to_the_search(workspace):
     assert '<svg class="plot"' not in found
 
 
-def test_figures_plots_and_the_table_beneath_say_the_same(workspace):
+def test_figures_plots_and_table_agree(workspace):
     for number in range(3):
         make_query(workspace, "deploy", took_ms=10 + number)
     make_query(workspace, HOSTILE, hits=0, took_ms=500, days_ago=1)

@@ -103,7 +103,7 @@ def test_refusal_shows_no_passages_and_offers_to_search(ask):
     assert 'href="/w/handbook/search?q=Who+won+the+chess+olympiad%3F"' in html_of(response)
 
 
-def test_a_question_is_narrowed_to_sources_and_goes_on_so(ask, workspace):
+def test_source_filter_of_a_question_is_kept_on_the_answer_page(ask, workspace):
     shelve(workspace, "other.md", "Restart the workers with the other tool.")
     ask(source=["nowhere"])
     assert KeptAnswer.objects.get().state == "refused"

@@ -36,7 +36,7 @@ def test_other_pages_and_the_api_are_never_compressed(visitor, workspace):
         assert "Content-Encoding" not in visitor.get(address, **_TAKES_GZIP)
 
 
-def test_a_part_of_a_file_comes_as_it_is(client, db):
+def test_range_request_is_not_compressed(client, db):
     response = client.get("/static/kebab/base.css", HTTP_RANGE="bytes=0-9", **_TAKES_GZIP)
 
     assert response.status_code == 206

@@ -42,7 +42,7 @@ def long(workspace):
     return shelve(workspace, "long.md", "x\n" * 130, passages=passages)
 
 
-def test_a_chunk_is_shown_with_all_that_the_index_has_of_it(visitor, long):
+def test_chunk_page_shows_all_indexed_fields(visitor, long):
     page = page_of(visitor, long)
     chunk = page[page.index('<span class="number">2</span>') :]
 

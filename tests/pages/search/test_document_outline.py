@@ -117,7 +117,7 @@ def test_other_versions_of_the_document_are_a_link_away(visitor, workspace, manu
     assert re.findall(r'aria-current="true">(\w+)', nav) == ["v1"]
 
 
-def test_the_shown_version_is_named_however_many_are_newer(visitor, workspace, manual, monkeypatch):
+def test_shown_version_is_listed_even_with_many_newer_ones(visitor, workspace, manual, monkeypatch):
     monkeypatch.setattr("search.pages.document.related.MAX_VERSIONS", 2)
     first = shelve(workspace, "manual.md", GUIDE, version="v1")
     for tag in ("v2", "v3"):

@@ -51,7 +51,7 @@ def test_text_is_shown_with_the_cited_lines_marked_and_the_way_back(visitor, gui
     assert "“a&amp;b”</a>" in page
 
 
-def test_the_citation_of_the_place_is_there_to_copy(visitor, workspace, guide):
+def test_document_page_offers_the_citation_to_copy(visitor, workspace, guide):
     chunk = Chunk.objects.in_workspace(workspace).get(document=guide, ordinal=1)
 
     def citation(**parameters):

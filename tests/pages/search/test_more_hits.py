@@ -85,7 +85,7 @@ def test_hits_shown_while_typing_are_shown_again_with_more(visitor, workspace, e
     assert re.findall(r'id="result-(\d+)"', response.content.decode()) == [str(rank) for rank in range(1, 21)]
 
 
-def test_no_list_is_kept_for_each_key(visitor, entries, monkeypatch):
+def test_typing_stores_no_ranked_lists(visitor, entries, monkeypatch):
     monkeypatch.setattr("search.engine.search.add_cursor", None)
 
     assert len(paths(get(visitor, "/w/handbook/search?q=entry", **TYPING))) == 10
@@ -103,7 +103,7 @@ def test_filters_and_deletions_hold_for_all_hits(visitor, workspace, entries):
     assert gone not in paths(get(visitor, more(first)))
 
 
-def test_list_that_is_over_or_anothers_leads_back_to_the_search(client, workspace, visitor, entries):
+def test_expired_or_foreign_list_links_back_to_the_search(client, workspace, visitor, entries):
     address = f"/w/handbook/search/more?cursor={'0' * 36}&q=entry&mode=lexical"
     whole, part = visitor.get(address), visitor.get(address, headers=TYPING)
 

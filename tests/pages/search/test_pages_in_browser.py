@@ -167,7 +167,7 @@ def test_rendered_markdown_fits_the_screen_and_opens_at_the_cited_line(open_page
 
 
 @pytest.mark.parametrize("width", [390, 1_440])
-def test_spoken_text_is_in_one_column_whatever_the_time(open_page, member, workspace, width):
+def test_transcript_text_is_aligned_in_one_column(open_page, member, workspace, width):
     text = content_of("transcript/harbour.srt").decode()
     document = shelve(workspace, "harbour.srt", text, media="transcript")
     page = open_page(member, viewport={"width": width, "height": 844})

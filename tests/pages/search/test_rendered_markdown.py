@@ -157,7 +157,7 @@ def test_picture_and_badge_of_another_host_are_links_and_not_loaded(visitor, add
     assert "b.svg" not in page
 
 
-def test_relative_links_lead_to_the_neighbours_that_there_are(visitor, add):
+def test_relative_links_lead_to_existing_documents(visitor, add):
     install = add("# x", path="docs/setup/install.md")
     index = add("# x", path="docs/setup/README.md")
     there = "[a](setup/install.md#on-linux) [b](./setup/) [c](../docs/setup/install.html)"
@@ -219,7 +219,7 @@ def test_headings_go_down_in_steps_of_one_whatever_their_script(visitor, add):
     assert "<strong>بالعالم</strong>" in page
 
 
-def test_the_header_of_a_file_is_shown_as_it_is(visitor, add):
+def test_front_matter_is_shown_as_source(visitor, add):
     page = rendered_part(page_of(visitor, add("---\ntitle: The guide\n---\n\n# Start\n")))
 
     header = re.search(r'<span class="line" id="L2">(.*)', page)[1]
@@ -289,7 +289,7 @@ def test_links_lead_to_headings_and_by_references_that_are_not_shown(visitor, ad
     assert "d e" not in page and "[f] [g][text]" in page
 
 
-def test_a_heading_elsewhere_is_there_where_its_link_leads(visitor, add):
+def test_heading_in_another_window_is_shown_when_its_link_is_followed(visitor, add):
     document = add("[a](#part-390)\n\n" + long_guide())
     way = html.unescape(re.search(r'<a href="([^"]+)">a</a>', rendered_part(page_of(visitor, document)))[1])
     query, _, place = way.partition("#")

@@ -57,7 +57,7 @@ def test_only_the_last_of_quick_keystrokes_is_sent(open_page, member, guide):
     assert re.search("q=restart(&|$)", asked[-1])
 
 
-def test_the_box_is_emptied_and_the_hits_go(open_page, member, guide):
+def test_emptied_search_box_removes_the_hits(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart")
     page.locator("[data-search-box]").fill("")
@@ -123,7 +123,7 @@ def test_more_hits_are_appended_and_the_keyboard_goes_on_with_them(open_page, me
     assert len(set(ids)) == 30
 
 
-def test_a_vote_is_kept_in_its_place(open_page, member, workspace, guide):
+def test_vote_is_stored_without_reloading_the_page(open_page, member, workspace, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart&mode=lexical")
     page.get_by_role("article").hover()
@@ -146,7 +146,7 @@ def test_more_hits_and_votes_need_no_javascript(open_page, member, workspace, li
     assert not Feedback.objects.in_workspace(workspace).get().is_relevant
 
 
-def test_link_to_a_result_is_copied_and_that_is_said(open_page, member, guide):
+def test_copying_a_result_link_shows_a_confirmation(open_page, member, guide):
     page = open_page(member, permissions=["clipboard-read", "clipboard-write"])
     page.goto("/w/handbook/search?q=restart")
     address = hit_links(page).first.evaluate("link => link.href")
@@ -186,7 +186,7 @@ def test_failed_search_shows_an_error_and_keeps_the_former_hits(unwatched_page, 
         expect(page.locator("#undone")).to_be_hidden()
 
 
-def test_a_vote_that_is_refused_is_said(unwatched_page, workspace, guide):
+def test_refused_vote_shows_an_error(unwatched_page, workspace, guide):
     page = unwatched_page
     page.goto("/w/handbook/search?q=restart&mode=lexical")
     page.locator("#vote [name=csrfmiddlewaretoken]").evaluate("token => { token.value = 'x' }")

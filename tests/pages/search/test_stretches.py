@@ -27,7 +27,7 @@ def all_stretches(text):
 
 
 @given(st.lists(_LINE, max_size=30), st.integers(1, 90))
-def test_stretches_cover_every_line_once_whatever_it_holds(lines, times):
+def test_windows_cover_every_line_once(lines, times):
     text = "\n".join(lines * times)
     total = read_lines(io.BytesIO(text.encode()), first=1, count=1).total
     stretches = all_stretches(text)

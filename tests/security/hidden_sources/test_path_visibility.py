@@ -83,7 +83,7 @@ def test_insider_may_add_the_folder_again(insider, workspace, hidden_sources, ro
         assert ask(insider, workspace, root / tail, key=tail).status_code == 201
 
 
-def test_reopened_source_blocks_nobody(outside_editor, workspace, hidden_sources, root):
+def test_folder_of_a_reopened_source_can_be_added_again(outside_editor, workspace, hidden_sources, root):
     Source.objects.update(is_restricted=False)
     assert ask(outside_editor, workspace, root).status_code == 201
 

@@ -45,7 +45,7 @@ def refusal(response):
     return response.json()["error"]
 
 
-def test_replayed_code_ends_what_it_was_exchanged_for(app, person):
+def test_replayed_authorization_code_revokes_its_tokens(app, person):
     code = app.consent(person)["code"]
     tokens = app.exchange(code).json()
     assert works(tokens)

@@ -94,7 +94,7 @@ def test_kebabs_own_folders_are_rejected_as_sources(client, workspace, root, sub
 
 
 @pytest.mark.parametrize("kind", ["folder", "git"])
-def test_source_whose_folder_became_kebabs_own_is_not_read_any_more(workspace, root, kind):
+def test_source_is_not_read_when_its_folder_becomes_kebabs_own(workspace, root, kind):
     folder = root / "data"
     (folder / ".git").mkdir()
     config = {"path": str(folder)} if kind == "folder" else {"url": f"file://{folder}"}

@@ -223,7 +223,7 @@ def _mail_is_delivered(monkeypatch, settings):
 
 
 @pytest.mark.usefixtures("_mail_is_delivered")
-def test_doors_show_only_secrets_that_they_are_meant_for(planted, workspace, subtests):
+def test_interfaces_show_only_secrets_they_are_meant_to_show(planted, workspace, subtests):
     for door, (open_door, meant) in DOORS.items():
         with subtests.test(door=door), captured_log() as lines:
             text = open_door(planted, workspace)

@@ -21,7 +21,7 @@ def test_no_secret_has_a_default():
         assert not line or line.startswith("#") or line.endswith("=")
 
 
-def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
+def test_make_env_creates_all_required_secrets_at_random():
     script = str(DEPLOY / "compose" / "make-env")
     made = [dict(line.split("=", 1) for line in run_check("/bin/sh", script).splitlines()) for _ in range(2)]
     text = (DEPLOY / "compose" / "compose.yaml").read_text()
@@ -32,7 +32,7 @@ def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
     Fernet(made[0]["KEBAB_ENCRYPTION_KEYS"])
 
 
-def test_every_setting_can_be_given_to_all_of_our_containers_and_to_no_other():
+def test_compose_passes_every_setting_to_kebab_containers_only():
     other = {"path": "kebab.env", "required": False}
     assert {
         name for name, definition in COMPOSE["services"].items() if other in definition.get("env_file", ())
@@ -58,7 +58,7 @@ def test_links_lead_to_the_port_that_compose_publishes(environment):
         assert url == f"http://{address}:{port}", name
 
 
-def test_no_container_is_given_an_address_that_another_names():
+def test_container_addresses_in_compose_are_unique():
     (network,) = COMPOSE["networks"]["inside"]["ipam"]["config"]
     subnet, given = (ipaddress.ip_network(network[name]) for name in ("subnet", "ip_range"))
     attached = [

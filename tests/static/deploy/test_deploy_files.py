@@ -144,7 +144,7 @@ def test_units_are_sound_and_hardened(unit, tmp_path):
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
-def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
+def test_systemd_units_run_existing_commands_in_private(unit):
     content = unit.read_text()
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(content.splitlines())
     verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", content, re.M)
@@ -352,7 +352,7 @@ def scales(manifest):
     return "scaleTargetRef" in manifest.get("spec", {})
 
 
-def test_the_router_knows_as_many_nodes_as_there_may_be():
+def test_router_configuration_covers_the_maximum_number_of_nodes():
     configuration = (KUBERNETES / "base" / "haproxy.cfg").read_text()
     names = re.findall(r'^    server \S+ "(\S+):8000" id', configuration, re.M)
     namespace = {"fieldRef": {"fieldPath": "metadata.namespace"}}

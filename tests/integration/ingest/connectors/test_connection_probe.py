@@ -65,7 +65,7 @@ def test_site_is_probed_within_its_robots_file(probe):
         assert "robots.txt" in refusal(probe, "web", url=site.url("/"))
 
 
-def test_host_that_does_not_answer_is_given_up(probe, monkeypatch):
+def test_connection_test_of_a_silent_host_times_out(probe, monkeypatch):
     monkeypatch.setattr(connection_probe, "_LIMIT_S", 0.3)
     with serving() as site:
         site.pages["/a.git/info/refs?service=git-upload-pack"] = Page(

@@ -105,7 +105,9 @@ def no_process_stays():
 
 
 @pytest.mark.parametrize(("kind", "hostility"), PAIRS)
-def test_hostile_server_is_given_up(kind, hostility, small_limits, make_source, tmp_path):
+def test_hostile_server_fails_the_sync_within_its_limits(
+    kind, hostility, small_limits, make_source, tmp_path
+):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with hostile_target(kind, hostility, tmp_path) as target, no_process_stays():
         source = make_source(kind, target.config)

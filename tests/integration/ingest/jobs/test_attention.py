@@ -82,7 +82,7 @@ def outbox(workspace, settings, monkeypatch):
     return mail.outbox
 
 
-def test_first_failed_sync_of_a_streak_is_mailed_to_who_added_the_source(
+def test_first_of_several_failed_syncs_is_mailed_to_the_creator(
     source, folder, outbox, django_capture_on_commit_callbacks
 ):
     audit.record_person("ed@example.org", "source.created", source.key, workspace=source.workspace)

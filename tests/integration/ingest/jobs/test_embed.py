@@ -156,7 +156,7 @@ def at_second_batch(monkeypatch):
     return at
 
 
-def test_job_that_was_killed_resumes_behind_what_it_stored(workspace, embedded_texts, at_second_batch):
+def test_killed_embedding_job_resumes_after_its_stored_vectors(workspace, embedded_texts, at_second_batch):
     write(workspace, "a.md", *(f"text {n}" for n in range(150)))
     at_second_batch(die)
     with pytest.raises(Killed):

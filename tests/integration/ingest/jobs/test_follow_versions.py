@@ -76,7 +76,7 @@ def open_syncs():
     }
 
 
-def test_sync_of_some_files_or_of_one_version_follows_no_other(repository, source):
+def test_partial_sync_requests_no_other_versions(repository, source):
     repository.git("tag", "v1")
     sync(source, version="v1")
     sync(source)

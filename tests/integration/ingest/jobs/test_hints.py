@@ -79,7 +79,7 @@ def test_silent_redis_does_not_fail_a_request(source, silent_redis, caplog):
     assert str(job.pk) in caplog.text
 
 
-def test_workspaces_take_turns_however_many_jobs_one_has(workspace):
+def test_hints_alternate_between_workspaces(workspace):
     second, third = make_workspace(), make_workspace()
     many = make_jobs(workspace, 600, older_s=3600)
     few, one = make_jobs(second, 2, older_s=60), make_jobs(third, 1)

@@ -135,7 +135,7 @@ def test_repository_of_a_half_deleted_source_is_deleted(workspace, source, monke
     assert not copy.exists()
 
 
-def test_source_is_deleted_whose_uploads_bytes_are_gone_before_it(workspace):
+def test_source_is_deleted_when_bytes_of_its_uploads_are_missing(workspace):
     job = cancel(upload(workspace, "a.md", CONTENT))
     Job.objects.filter(pk=job.pk).update(payload={**job.payload, "blob": ""})
     store_blob(workspace.pk, b"of something else")

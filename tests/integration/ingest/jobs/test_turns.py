@@ -133,7 +133,9 @@ def test_busy_workspace_leaves_worker_slots_to_others(workspace, turns):
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_yielding_job_queues_again_and_stopped_one_keeps_its_place(workspace, turns, monkeypatch, is_stopped):
+def test_yielding_job_is_requeued_and_a_stopped_one_keeps_its_place(
+    workspace, turns, monkeypatch, is_stopped
+):
     job = endless(workspace)
     monkeypatch.setattr(run.worker_stop, "is_requested", lambda: is_stopped)
     run_job(workspace.pk, job.pk)

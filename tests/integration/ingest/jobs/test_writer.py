@@ -157,7 +157,7 @@ def test_last_upload_to_a_path_wins_in_any_order_of_work(workspace):
     assert (document.requested_at, document.title) == (third.created_at, "A")
 
 
-def test_upload_that_cannot_be_read_deletes_no_later_one(workspace):
+def test_unreadable_upload_does_not_delete_a_later_one(workspace):
     unreadable = upload(workspace, "a.md", PICTURE, version="")
     upload_file(workspace, "a.md")
     work(unreadable)

@@ -36,7 +36,7 @@ def changes(workspace):
     return AuditEvent.objects.filter(workspace=workspace, action="workspace.changed")
 
 
-def test_settings_of_indexing_need_force_where_there_are_golden_queries(judged_shelf, subtests):
+def test_indexing_settings_require_force_when_golden_queries_exist(judged_shelf, subtests):
     client = member_client(judged_shelf, Role.OWNER)
     address = f"/api/v1/workspaces/{judged_shelf.slug}"
     for settings in (SMALL, {"stemming": False}):
@@ -171,7 +171,7 @@ def test_gate_needs_the_right_to_change_settings(judged_shelf):
     assert not Job.objects.in_workspace(judged_shelf).filter(kind=JobKind.GATE).exists()
 
 
-def test_job_changes_nothing_once_the_right_is_gone(judged_shelf):
+def test_gate_job_changes_nothing_after_its_requester_loses_the_right(judged_shelf):
     client = member_client(judged_shelf, Role.ADMIN)
     address = f"/api/v1/workspaces/{judged_shelf.slug}/eval/gate"
     response = client.post(address, {"settings": {"rrf_k": 10}, "switch": True}, format="json")

@@ -76,7 +76,7 @@ def test_worse_model_is_built_and_held_with_the_reason(embedded_zoo):
     assert not any(digit in response.json()["detail"] for digit in "0123456789")
 
 
-def test_held_model_is_refused_at_each_door_and_goes_live_by_force(embedded_zoo):
+def test_held_model_goes_live_only_by_force_at_every_interface(embedded_zoo):
     change(embedded_zoo, SECOND)
     client = member_client(embedded_zoo, Role.OWNER)
     response = switch(embedded_zoo, client)

@@ -63,7 +63,7 @@ def test_later_and_unknown_versions_are_left_alone(shelf):
         assert open_kinds(shelf) == []
 
 
-def test_older_chunks_are_held_for_a_confirmation_where_there_are_golden_queries(judged_shelf):
+def test_replacing_older_chunks_requires_confirmation_when_golden_queries_exist(judged_shelf):
     age(judged_shelf)
     assert open_kinds(judged_shelf) == []
     assert "--force" in check_chunks(False).detail

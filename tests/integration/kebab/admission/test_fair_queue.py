@@ -207,7 +207,7 @@ async def test_slot_granted_to_a_cancelled_waiter_is_released():
     assert (turns.n_lent, turns.n_waiting) == (0, 0)
 
 
-async def test_caller_who_was_held_back_for_others_is_served_when_they_have_left(monkeypatch):
+async def test_caller_held_back_for_others_is_served_once_they_leave(monkeypatch):
     monkeypatch.setattr(fair_queue, "_CHECK_S", 0.01)
     now = [100.0]
     usage = Usage(lambda: now[0])

@@ -278,7 +278,7 @@ async def test_streaming_response_holds_a_second_slot_and_receives_its_whole_bod
     assert messages == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
 
 
-async def test_failure_before_the_answer_begins_gives_the_turn_back():
+async def test_failure_before_the_response_releases_the_slot():
     async def failing(scope, receive, send):
         raise RuntimeError
 

@@ -28,7 +28,7 @@ LENGTHS = [
 ]
 
 
-def test_body_is_short_by_its_content_length_however_that_is_written(subtests):
+def test_content_length_in_any_spelling_decides_if_a_body_is_short(subtests):
     for headers, expected in LENGTHS:
         with subtests.test(headers=headers):
             assert is_short({"type": "http", "headers": list(headers.items())}) is expected
@@ -57,7 +57,7 @@ async def test_consumed_body_frees_its_memory_budget():
     assert budget.n == 0
 
 
-async def test_unfinished_body_of_the_caller_who_holds_most_makes_room():
+async def test_memory_is_freed_from_the_caller_with_the_largest_unfinished_bodies():
     app, shares = App(), Shares(short_bodies=BodyBudget(100))
     async with callers_of(Gate(app, FairQueue(ROOM), shares)) as callers:
         callers.ask("/w/a/x", parts=(b"1" * 30, None))
@@ -71,7 +71,7 @@ async def test_unfinished_body_of_the_caller_who_holds_most_makes_room():
     assert shares.short_bodies.n == 0
 
 
-async def test_body_that_waits_for_its_turn_is_dropped_for_others():
+async def test_waiting_body_is_dropped_to_free_memory_for_others():
     views, turns, shares = StubViews(), FairQueue(ROOM), Shares(short_bodies=BodyBudget(100))
     async with callers_of(gate_of(views, turns, shares)) as callers:
         callers.ask(*["/w/a/x"] * 6, parts=(b"1",))

@@ -123,7 +123,7 @@ def test_all_errors_of_a_problem_share_four_thousand_characters():
         assert found == n * [{"field": f"{'a' * most_chars}…", "message": f"{'b' * most_chars}…"}]
 
 
-def test_missing_method_is_answered_with_those_that_are_there(db):
+def test_unsupported_method_is_answered_with_the_allowed_ones(db):
     client = member_client(workspace := make_workspace())
     response = client.put(f"/api/v1/workspaces/{workspace.slug}/notes", {}, format="json")
     assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")

@@ -87,7 +87,7 @@ def test_failed_request_may_be_sent_again(send):
     assert send({"text": "better"}).status_code == 201
 
 
-def test_second_request_waits_for_a_running_first_one_and_replaces_a_crashed_one(send):
+def test_idempotent_retry_waits_for_a_running_request_and_replaces_a_crashed_one(send):
     send()
     IdempotencyKey.objects.update(status=None)
     response = send()

@@ -64,7 +64,7 @@ def test_limit_is_from_1_to_200_and_50_by_default(workspace):
     assert len(client.get(path(workspace)).json()["results"]) == 50
 
 
-def test_cursor_is_good_only_where_and_for_whom_it_was_made(workspace, other_workspace):
+def test_cursor_is_valid_only_for_its_endpoint_and_caller(workspace, other_workspace):
     write_notes(workspace, 3)
     client = token_client(workspace, "search")
     cursor = client.get(path(workspace, "limit=1")).json()["next_cursor"]

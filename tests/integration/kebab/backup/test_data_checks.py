@@ -120,7 +120,7 @@ def test_missing_vectors_are_requested_again(workspace, missing):
     assert_well("embedding")
 
 
-def test_wrong_vectors_are_dropped_and_made_again(workspace, execute_as_owner, subtests):
+def test_wrong_vectors_are_deleted_and_requested_again(workspace, execute_as_owner, subtests):
     for damage in (
         "UPDATE search_chunkvector SET embed_hash = gen_random_uuid()",  # of an earlier text
         "UPDATE search_chunkvector SET version_id = gen_random_uuid()",

@@ -78,7 +78,7 @@ def test_log_is_kept_from_the_earliest_position_of_any_timeline(tmp_path, first_
     assert first_kept_segments == ["000000020000000000000011"]
 
 
-def test_log_is_kept_while_a_known_folder_shows_no_backup(tmp_path, first_kept_segments, caplog):
+def test_archived_log_is_kept_when_a_backup_folder_is_empty(tmp_path, first_kept_segments, caplog):
     for name in ("all", "unmounted"):
         record_folder(tmp_path / "archive", tmp_path / name)
     write_backup(tmp_path / "all", 9)

@@ -36,7 +36,7 @@ def test_metrics_of_processes_have_role_and_pid_until_they_end(counting, read, t
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_doctor_names_the_web_process_whose_threads_do_not_come_back(counting, settings, tmp_path):
+def test_doctor_reports_a_web_process_with_stalled_threads(counting, settings, tmp_path):
     settings.KEBAB_METRICS_DIR = tmp_path
     one, other = counting("web"), counting("web")
     one.do("stalled.set(59.0, 'views')")

@@ -132,7 +132,7 @@ def test_request_names_one_caller_and_at_most_one_thing(workspace):
         assert client.get(path(workspace, query)).status_code in {400, 404}, query
 
 
-def test_report_takes_as_many_queries_for_more_sources(workspace, django_assert_max_num_queries):
+def test_queries_of_an_access_report_do_not_grow_with_sources(workspace, django_assert_max_num_queries):
     caller = Caller(user=make_member(workspace))
     with django_assert_max_num_queries(20) as few:
         explain_access(workspace, caller)

@@ -47,7 +47,7 @@ def test_truncated_list_names_the_command_for_more(workspace, monkeypatch):
     assert "kebab list tokens --limit" in run("token", "list")[2]
 
 
-def test_id_names_its_group_whatever_others_are_called(workspace, group):
+def test_group_is_found_by_id_before_names(workspace, group):
     decoy = create_group(command_line_access(workspace), "decoy")
     rename_group(command_line_access(workspace), decoy.pk, str(group.pk))
     made = run_json("token", "create", "--scope", "search", "--group", str(group.pk))

@@ -195,7 +195,7 @@ def test_guessing_ends_on_many_unknown_or_respelt_accounts_too(few, owner, new_a
         assert [try_password(attacker, email=each).status_code for each in emails] == [200] * 3 + [429]
 
 
-def test_successful_sign_in_resets_the_count_and_uses_up_nothing_of_the_address(few, owner, new_address):
+def test_successful_login_resets_its_count_and_is_not_charged_to_the_address(few, owner, new_address):
     client = Client(REMOTE_ADDR=new_address())
     for _ in range(2):
         try_password(client)

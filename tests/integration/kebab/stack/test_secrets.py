@@ -29,7 +29,7 @@ def test_secrets_persist_privately_and_differ_between_data_directories(data_dir)
         assert secret not in repr(found)
 
 
-def test_secrets_of_an_earlier_version_stay_and_get_what_they_lack(data_dir):
+def test_secrets_of_an_earlier_version_are_kept_and_completed(data_dir):
     first = load_or_create(data_dir)
     file = data_dir / "secrets.json"
     written = json.loads(file.read_text())

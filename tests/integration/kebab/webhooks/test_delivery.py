@@ -165,7 +165,7 @@ def test_nothing_is_sent_after_revocation(workspace, owner, receiver, end):
         assert deliver() == 1
 
 
-def test_dead_endpoint_is_disabled_after_days_and_one_that_is_gone_at_once(workspace, receiver):
+def test_failing_webhook_is_disabled_after_days_and_a_410_at_once(workspace, receiver):
     dead, gone = (make_endpoint(workspace, receiver.url + path, JOB) for path in ("", "/gone"))
     receiver.status = 500
     tell(workspace, "a", 1)

@@ -150,7 +150,7 @@ def test_stream_ends_with_the_right_to_read_it(vault, token, use, remove):
     assert_it_ended(run(watch(vault, token[1], step=remove(vault, token), after=2)))
 
 
-def test_stream_ends_with_the_right_to_what_was_said_before(vault, token, use):
+def test_stream_ends_when_access_to_the_conversation_is_lost(vault, token, use):
     write(vault, "garden.md", "The word melgrove opens the garden gate.", source="garden")
     sync(vault)
     embed(vault)

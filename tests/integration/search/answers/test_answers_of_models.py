@@ -143,7 +143,7 @@ def test_a_model_that_fails_again_and_again_is_left_alone(ask, workspace, use):
     assert len(stub.requests) == 3
 
 
-def test_a_key_is_sent_where_there_is_one(ask, workspace, use):
+def test_configured_api_key_is_sent(ask, workspace, use):
     stub = use(says("So it is [#1]."), key="k-1")
     ask(QUESTION)
     assert stub.headers[0]["authorization"] == "Bearer k-1"

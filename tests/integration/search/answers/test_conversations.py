@@ -11,7 +11,7 @@ def test_a_question_without_a_conversation_begins_one(ask, guides):
     assert one["conversation_id"] != other["conversation_id"]
 
 
-def test_a_short_question_is_about_what_was_asked_before(ask, guides):
+def test_short_question_is_searched_with_the_conversation(ask, guides):
     backup = ask("How do I restore a backup with vaultctl?")
     travel = ask("Who approves travel of the department?", conversation_id=backup["conversation_id"])
     second = ask("How come?", conversation_id=travel["conversation_id"])
@@ -23,7 +23,7 @@ def test_a_short_question_is_about_what_was_asked_before(ask, guides):
     assert {citation["citation"]["path"] for citation in second["citations"]} == {"guides/travel.md"}
 
 
-def test_short_questions_in_a_row_are_all_about_what_was_asked_before_them(ask, guides):
+def test_consecutive_short_questions_are_searched_with_the_conversation(ask, guides):
     travel = ask("Who approves travel of the department?")
     for question in ("How?", "How come?"):
         again = ask(question, conversation_id=travel["conversation_id"])

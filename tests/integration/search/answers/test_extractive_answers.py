@@ -52,7 +52,7 @@ def test_each_mode_answers(ask):
         assert "A3 paper" in answer["text"]
 
 
-def test_filters_and_k_narrow_what_is_answered_from(ask):
+def test_filters_and_k_limit_the_passages_of_an_answer(ask):
     answer = ask("Who approves travel?", filters={"path_glob": ["guides/printers.md"]})
     assert {hit["citation"]["path"] for hit in answer["hits"]} <= {"guides/printers.md"}
     assert answer["state"] == "refused"

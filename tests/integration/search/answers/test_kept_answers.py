@@ -121,7 +121,7 @@ def test_answers_are_kept_for_as_long_as_their_workspace_says(workspace):
         assert AnswerDocument.objects.count() == 3 + kept
 
 
-def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at):
+def test_stored_answer_from_a_hidden_source_is_not_found(ask, guides, workspace, at):
     put_file(workspace, "secret.md", "# Vaults\n\nThe vault opens with the word velmoor.\n", source="closed")
     index(workspace)
     token = token_client(workspace, "ask")

@@ -94,7 +94,7 @@ def test_text_of_a_model_fetches_and_links_nothing(subtests):
 
 
 @given(st.lists(_TEXT, max_size=8))
-def test_a_text_in_pieces_is_tamed_like_a_whole_one(pieces):
+def test_streamed_text_is_sanitised_like_a_whole_one(pieces):
     taming = MarkupNeutraliser()
     given_on = [taming.feed(piece) for piece in pieces]
 

@@ -248,7 +248,7 @@ def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, mo
     assert Workspace.objects.get().slug == "elsewhere"
 
 
-def test_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(sample, monkeypatch):
+def test_import_finished_while_another_waits_keeps_its_bytes(sample, monkeypatch):
     prepare = importer._prepare
 
     def late(*arguments):

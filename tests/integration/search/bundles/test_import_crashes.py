@@ -90,7 +90,7 @@ def test_kill_before_the_commit_leaves_no_row(sample, begin, blobs, failpoint):
     assert [path.name for path in blobs.iterdir()] == [str(imported.pk)]
 
 
-def test_kill_after_the_commit_leaves_all_of_it(sample, begin):
+def test_import_killed_after_its_commit_is_complete(sample, begin):
     assert exit_code_of(begin(KEBAB_FAILPOINT="import_committed")) == -signal.SIGKILL
 
     assert rows_of(Workspace.objects.get(slug="elsewhere")) == sample.rows
@@ -99,7 +99,7 @@ def test_kill_after_the_commit_leaves_all_of_it(sample, begin):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_kill_at_any_moment_leaves_all_or_nothing(sample, begin, seed):
+def test_import_killed_at_any_moment_is_complete_or_absent(sample, begin, seed):
     chance = random.Random(seed)
     process = begin()
     process.stdout.readline()

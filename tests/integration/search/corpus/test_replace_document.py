@@ -125,7 +125,7 @@ def test_insertion_moves_the_chunks_behind_it_and_others_keep_their_rows(workspa
     assert after.last().chunk_id == before["two"]["chunk_id"]
 
 
-def test_vector_goes_with_a_deleted_or_renamed_chunk(workspace):
+def test_vector_is_deleted_with_a_deleted_or_renamed_chunk(workspace):
     space = make_space(workspace)
     drafts = [chunk("one", heading="Old"), chunk("two", 1, heading="Kept"), chunk("three", 2)]
     embed(space, chunks_of(write(workspace, "a.md", *drafts)))

@@ -103,7 +103,7 @@ def test_workspace_falls_back_to_the_default_when_its_embedder_is_no_longer_allo
     assert ask(chosen, "apple", Mode.HYBRID).degraded == ()
 
 
-def test_embedder_that_is_dead_or_cannot_be_made_costs_the_vectors_not_the_search(workspace, embedders):
+def test_unavailable_embedder_degrades_search_to_words(workspace, embedders):
     write(workspace, "a.md", "apple")
     sync(workspace)
     with serving(answer_well) as stub:

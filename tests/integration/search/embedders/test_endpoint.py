@@ -228,7 +228,7 @@ def test_long_rate_limit_is_left_to_the_caller(embedder_at, pause):
     assert 3_000 < waits_s[3] <= 3_600
 
 
-def test_refused_text_is_embedded_by_its_beginning_and_costs_the_others_nothing(embedder_at, pause):
+def test_refused_text_is_truncated_without_affecting_the_batch(embedder_at, pause):
     texts = ["short", "l" * 1_000, "words"]
     for status in (400, 413, 422):
         with serving(refusing(lambda text: len(text) > 300, status)) as stub:

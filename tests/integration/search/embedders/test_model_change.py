@@ -109,7 +109,7 @@ def test_space_goes_live_when_it_is_complete_and_not_held(filled_workspace):
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
-def test_the_index_of_a_large_space_is_there_before_it_goes_live(filled_workspace, settings):
+def test_index_of_a_large_space_is_built_before_it_goes_live(filled_workspace, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     seen = []
     begin_reembedding(filled_workspace, embedder=SECOND)

@@ -126,7 +126,7 @@ def test_corrected_query_is_embedded(workspace):
     assert [hit.retrieval for hit in misspelt.hits] == [hit.retrieval for hit in right.hits]
 
 
-def test_search_suggests_only_where_it_found_nothing_and_keeps_the_query(filled):
+def test_spelling_suggestion_is_made_only_for_empty_results(filled):
     result = ask(filled, "kubrenetes databse", typos=False)
     assert (result.query, result.hits) == ("kubrenetes databse", ())
     assert result.did_you_mean == "kubernetes database"

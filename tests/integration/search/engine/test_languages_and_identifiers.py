@@ -62,7 +62,7 @@ def test_question_in_another_language_is_answered_by_other_forms(workspace):
     assert (hit.doc_path, highlighted_words(hit)) == ("de.md", ["Brücke", "Häusern"])
 
 
-def test_hit_of_the_vector_leg_alone_is_marked_in_the_same_way(workspace, subtests):
+def test_hit_of_the_vector_leg_alone_has_highlights(workspace, subtests):
     write(workspace, "a.md", "filler " * 100 + "rateLimit 部署指南 next.js " + "filler " * 100)
     sync(workspace)
     embed(workspace)

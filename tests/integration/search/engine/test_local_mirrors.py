@@ -106,7 +106,7 @@ def test_mirror_ahead_of_the_log_is_rebuilt_for_a_search(ahead, min_seq):
     assert (result.lag, result.degraded) == (0, ())
 
 
-def test_search_answered_by_a_mirror_ahead_of_the_log_says_that_words_are_missing(ahead, monkeypatch):
+def test_search_on_a_mirror_ahead_of_the_log_reports_a_degraded_lexical_leg(ahead, monkeypatch):
     monkeypatch.setattr("search.engine.search._LIMIT_S", 0)
     with local_mirrors.mirror_files(ahead.pk).write_lock():
         result = ask(ahead, "apple")
@@ -209,7 +209,7 @@ def test_lagging_mirror_answers_reports_its_lag_and_catches_up(workspace):
     assert (sorted(paths(caught_up)), caught_up.seq, caught_up.lag) == (["a.md", "b.md"], 2, 0)
 
 
-def test_node_whose_first_mirror_takes_long_answers_without_it(workspace, monkeypatch):
+def test_search_answers_without_a_first_mirror_that_takes_long(workspace, monkeypatch):
     write(workspace, "a.md", "apple")
     embed(workspace)
     by_vectors = ask(workspace, "apple", Mode.VECTOR)  # needs no mirror

@@ -179,7 +179,7 @@ def test_malformed_glob_or_unknown_value_is_refused(filled):
         ask(filled, "apple", trust_min=TrustLevel("holy"))
 
 
-def test_filter_that_changes_under_a_lagging_mirror_is_kept_by_the_read_back(filled):
+def test_read_back_applies_filters_changed_since_the_mirror(filled):
     Document.objects.in_workspace(filled).filter(path="docs/a.md").update(tags=[])
     for mode in Mode:
         assert paths(ask(filled, "apple", mode, tags_any=("fruit",))) == []

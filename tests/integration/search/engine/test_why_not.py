@@ -39,7 +39,7 @@ def test_hit_is_returned_with_its_ranks(orchard):
     assert (reported["gate"], reported["fused_rank"], reported["ranks"]) == ("returned", 1, {"lexical": 1})
 
 
-def test_chunk_that_may_not_be_seen_is_as_unknown_as_one_that_does_not_exist(orchard):
+def test_why_not_answers_for_a_hidden_chunk_like_a_missing_one(orchard):
     missing = verdict(orchard, "0" * 32)
     assert missing["gate"] == verdict(orchard, "f" * 32)["gate"] == "unknown"
     other = make_workspace()

@@ -193,7 +193,7 @@ def test_hidden_topics_keep_their_ids(place, access):
     assert (ids(maker), ids(other)) == (["mine"], [])
 
 
-def test_deleting_a_set_leaves_what_the_caller_does_not_see(place, access):
+def test_deleting_a_set_keeps_topics_hidden_from_the_caller(place, access):
     store_topics(
         access, [topic("a", "apple", "apples.md"), topic("h", "x", Qrel(path="secret.md", source="vault"))]
     )

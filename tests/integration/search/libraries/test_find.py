@@ -77,7 +77,7 @@ def test_library_found_by_content_gets_no_extra_score(workspace):
     assert titles(workspace, "alpha") == ["Alpha"]
 
 
-def test_content_that_one_big_library_has_too_hides_no_other(workspace, monkeypatch):
+def test_library_is_found_by_content_beside_a_much_larger_one(workspace, monkeypatch):
     monkeypatch.setattr("search.libraries.find._HITS_PER_ROUND", 3)
     for number in range(8):
         write(workspace, f"{number}.md", "quixotic quixotic", source="big")

@@ -61,7 +61,7 @@ def evict(mirrors, *, idle_days=0, limit_bytes=0):
     return evict_unused(mirrors, idle_days=idle_days, limit_bytes=limit_bytes)
 
 
-def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored_workspace, files, mirrors):
+def test_idle_mirror_is_evicted_after_its_limit(mirrored_workspace, files, mirrors):
     assert evict(mirrors, idle_days=1) == 0  # never used, it counts from when it was made
     age(files.directory / "CURRENT", hours=48)
     use(files, days_ago=29)
@@ -154,9 +154,7 @@ def test_size_limit_evicts_idle_mirrors_first(transactional_db, mirrors, monkeyp
     assert [is_there(each) for each in made] == [True, False, False]
 
 
-def test_mirror_used_a_moment_ago_stays_however_little_room_there_is(
-    mirrored_workspace, files, mirrors, caplog
-):
+def test_recently_used_mirror_is_not_evicted_for_size(mirrored_workspace, files, mirrors, caplog):
     files.record_use()
     assert evict(mirrors, limit_bytes=1) == 0
     assert "KEBAB_MIRROR_LIMIT_BYTES" in caplog.text

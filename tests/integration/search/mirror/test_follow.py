@@ -251,9 +251,7 @@ def test_failing_sync_is_retried_with_growing_delays(workspace, files, follower,
     assert 4 <= len(syncs) <= 7
 
 
-def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
-    workspace, files, follower, clock, monkeypatch
-):
+def test_failing_mirror_build_is_retried_with_growing_delays(workspace, files, follower, clock, monkeypatch):
     tasks = []
 
     def full(*given, **named):

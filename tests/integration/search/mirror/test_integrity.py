@@ -63,7 +63,7 @@ def test_mirrors_unchecked_for_a_day_are_due_the_longest_first(mirrored_workspac
     assert due_checks(mirrors) == [other.pk, mirrored_workspace.pk]
 
 
-def test_sound_mirror_stays_as_it_is_while_writes_go_on_and_its_copy_is_removed(
+def test_integrity_check_of_a_sound_mirror_removes_its_copy_and_allows_writes(
     mirrored_workspace, files, mirrors, monkeypatch
 ):
     real, seen = integrity.check_integrity, []

@@ -94,7 +94,7 @@ def test_chosen_chunks_are_scored_whatever_the_filters_and_score_nothing_without
         assert found.score(ids).tolist() == scored.tolist()
 
 
-def test_word_of_a_heading_that_weighs_nothing_is_found_there(mirror):
+def test_word_in_a_heading_of_zero_weight_is_found(mirror):
     mirror.write("a.md", "apple", breadcrumb="Deployment")
     mirror.write("b.md", "fig")
     for query in ("deployment", "deployment fig"):

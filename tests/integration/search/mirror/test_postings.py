@@ -273,7 +273,7 @@ def sums_of(found):
     return sums
 
 
-def test_best_rows_are_among_those_that_are_kept(subtests):
+def test_pruned_rows_still_contain_the_best_ones(subtests):
     for seed in range(5):
         found, passes = weighted_query(seed)
         best = np.argsort(-np.where(passes, sums_of(found), 0.0), kind="stable")

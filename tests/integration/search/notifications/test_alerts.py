@@ -70,7 +70,7 @@ def mailed():
     return [re.findall(r"^\S+\.md$", message.body, re.M) for message in mail.outbox[before:]]
 
 
-def test_changed_documents_that_match_are_told_once(workspace, ann, endpoint):
+def test_matching_changed_documents_send_one_alert(workspace, ann, endpoint):
     write(workspace, "before.md", "the crane manual")
     save_search(ann, name="", text="crane", filters={"path_glob": ["*.md"]}, notify="webhook")
     write(workspace, "crane.md", "maintenance of the crane")

@@ -67,7 +67,7 @@ def test_cost_curve_interpolates_and_extrapolates_its_points(capacity):
     assert rising.rate == 0.2
 
 
-def test_a_level_curve_has_a_floor_and_never_falls_beyond_what_was_measured(capacity):
+def test_cost_curve_has_a_floor_and_never_falls_beyond_its_points(capacity):
     level = capacity.Curve.level([(200, 8.0), (100, 10.0)])
     assert [level.at(x) for x in (0, 50, 100, 150, 200, 1_000)] == [10, 10, 10, 9, 8, 8]
     assert level.where(11) == float("inf")

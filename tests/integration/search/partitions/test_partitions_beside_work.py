@@ -105,7 +105,7 @@ def test_killed_partitioning_leaves_the_old_tables(filled_workspaces, parts, kil
     assert {each.parts for each in table_sizes()} == {parts}
 
 
-def test_a_job_waits_while_writers_are_kept_out_and_is_not_given_up(filled_workspaces, impatient, blobs):
+def test_job_waits_while_partitioning_locks_out_writers(filled_workspaces, impatient, blobs):
     workspace = filled_workspaces[1]
     job = upload(workspace, "late.md", b"# Late\n\na quince\n")
     with owner_connection() as owner, owner.transaction():

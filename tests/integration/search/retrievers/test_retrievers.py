@@ -144,7 +144,7 @@ def test_list_is_ranked_without_gaps_by_falling_scores_and_holds_a_chunk_once(re
     assert scores == sorted(scores, reverse=True)
 
 
-def test_hit_tells_its_scores_ranks_and_citation(retriever):
+def test_hit_has_scores_ranks_and_citation(retriever):
     for hit in retriever.search(query(k=40)):
         detail = hit.retrieval
         assert hit.score == detail.score
@@ -161,7 +161,7 @@ def test_hit_tells_its_scores_ranks_and_citation(retriever):
         assert parse_uri(hit.citation.uri) == replace(hit.citation, section=None)
 
 
-def test_list_is_as_long_as_asked_and_a_shorter_one_is_its_start(retriever):
+def test_k_cuts_the_same_ranked_list(retriever):
     longer = retriever.search(query("apple", k=32))
     assert len(longer) == 32
     for k, length in ((1, 1), (7, 7), (0, DEFAULT_K)):

@@ -91,7 +91,7 @@ def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(
 
 
 @pytest.mark.parametrize("name", ["delete_all_blobs", "delete_lists", "drop_index_concurrently"])
-def test_failing_step_of_a_deletion_keeps_nothing_else(indexed_space, blobs, monkeypatch, caplog, name):
+def test_failing_deletion_hook_does_not_stop_the_others(indexed_space, blobs, monkeypatch, caplog, name):
     def is_away(*_):
         raise OSError(111, "unreachable bucket")
 

@@ -47,6 +47,6 @@ def test_file_that_lacks_a_vector_is_reported_and_removed(path):
     assert not path.exists()
 
 
-def test_a_file_of_a_space_that_is_gone_is_left_to_who_removes_it(path):
+def test_doctor_ignores_code_files_of_deleted_spaces(path):
     path.rename(path.with_name("999999999.codes"))
     assert statuses(check_all_codes) == [CheckStatus.OK]

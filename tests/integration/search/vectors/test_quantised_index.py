@@ -57,9 +57,7 @@ def test_filters_narrow_the_scan_and_few_matches_are_still_found_whole(
 
 
 @pytest.mark.parametrize("changed", [{"started": "2026-01-01 00:00:00+00"}, {"table": "1"}])
-def test_codes_of_another_database_are_not_used_and_made_anew(
-    quantised_workspace, codes, changed, monkeypatch
-):
+def test_codes_of_another_database_are_rebuilt(quantised_workspace, codes, changed, monkeypatch):
     held = codes._open_codes[live_space(quantised_workspace).space_id]
     held.place, held.seen = replace(held.place, **changed), (-1, -1)
     monkeypatch.setattr(
@@ -69,7 +67,7 @@ def test_codes_of_another_database_are_not_used_and_made_anew(
     assert_both_agree(quantised_workspace)
 
 
-def test_damaged_file_is_made_anew(quantised_workspace, folder, monkeypatch):
+def test_damaged_code_file_is_rebuilt(quantised_workspace, folder, monkeypatch):
     (path,) = folder.iterdir()
     path.write_bytes(b"nothing")
     other = quantised_index.CodeCache(lambda workspace_id: folder)
@@ -108,7 +106,7 @@ def test_full_disk_falls_back_to_the_exact_scan(workspace, codes, monkeypatch, c
     assert_both_agree(workspace, by_codes=False)
 
 
-def test_search_without_codes_has_them_made_beside_it(workspace, codes, monkeypatch):
+def test_search_without_codes_builds_them_in_the_background(workspace, codes, monkeypatch):
     monkeypatch.setattr(CodeCache, "request", REQUEST)
     assert len(find(workspace, "apple")[0]) == 10
     codes._threads.shutdown(wait=True)

@@ -118,7 +118,7 @@ def test_biased_rounding_leaves_the_shortlist_unconfirmed():
     assert not chosen.is_confirmed_by(codes.similarities(chosen.ids, query))
 
 
-def test_serialised_model_is_what_onnx_makes_of_it():
+def test_serialised_model_equals_the_onnx_library():
     codes = helper.make_tensor_value_info("codes", TensorProto.UINT8, [None, None])
     query = helper.make_tensor_value_info("query", TensorProto.INT8, [None, 1])
     products = helper.make_tensor_value_info("products", TensorProto.INT32, [None, 1])

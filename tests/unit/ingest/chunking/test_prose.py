@@ -228,7 +228,7 @@ def test_front_matter_with_nothing_below_is_text(chunk_file, exact_counter):
 
 
 @pytest.mark.parametrize("path", ["a.md", "a.mdx", "a.txt"])
-def test_hostile_files_lose_nothing(chunk_file, exact_counter, path, subtests):
+def test_chunks_of_hostile_prose_lose_no_text(chunk_file, exact_counter, path, subtests):
     for content in ["", "\n\n", "   \n\t\n", "\ufeff"]:
         (named,) = chunk_file(content, path)
         assert (named.breadcrumb, named.text, named.token_count) == ("a", "", 0)

@@ -108,7 +108,7 @@ def test_function_in_a_long_one_has_its_name_below_it(chunk_file):
     assert crumbs == [f"a.py > function outer > function {name}" for name in ("inner", "other", "last")]
 
 
-def test_units_have_the_names_that_code_calls_them_by(chunk_file, subtests):
+def test_code_units_are_named_as_in_code(chunk_file, subtests):
     exported = "module.exports.run = function () {\n  return 1;\n};\n"
     for path, content, breadcrumb in [
         ("a.h", "class A {\npublic:\n  void run() const;\n};\n", "a.h > class A"),

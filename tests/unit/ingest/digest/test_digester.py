@@ -25,7 +25,7 @@ def digester():
         yield one
 
 
-def test_document_comes_back_whole_from_one_process(digester):
+def test_digester_returns_the_whole_document_from_one_process(digester):
     digest = digester.digest(MARKDOWN, "docs/a.md")
     pid = digester.child_pid
     found = (digest.title, digest.tags, digest.mime, digest.media)

@@ -112,7 +112,7 @@ def test_closing_the_pool_stops_a_long_document_at_once():
     assert failed
 
 
-def test_digest_ends_when_its_results_are_not_taken_any_more(monkeypatch):
+def test_digest_stops_when_its_consumer_stops(monkeypatch):
     started = []
     note_digests(monkeypatch, started)
     with DigesterPool(2) as pool:
@@ -126,7 +126,7 @@ def test_digest_ends_when_its_results_are_not_taken_any_more(monkeypatch):
         assert (key, digest.title) == (1, "Title")
 
 
-def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monkeypatch):
+def test_document_waiting_for_buffer_space_is_skipped_when_the_consumer_stops(monkeypatch):
     started, may_end = [], threading.Event()
 
     def digest_long(digester, document):
@@ -188,7 +188,7 @@ def test_finished_digests_are_bounded_by_bytes(monkeypatch):
     assert taken == list(range(8))
 
 
-def test_every_digester_is_aborted_while_threads_let_go_of_theirs():
+def test_abort_reaches_every_digester_during_concurrent_releases():
     class Leaving:
         is_aborted = False
 

@@ -76,7 +76,7 @@ def test_events_of_a_calendar_are_sections(exports):
     assert "- Attendees: Ada <ada@example.org>\n\nBring the sheets\nand coffee\n" in text
 
 
-def test_notes_and_calendars_are_markdown_and_all_else_is_itself(exports):
+def test_takeout_notes_and_calendars_become_markdown(exports):
     places = dict(exports.place(PATHS))
     assert places.pop("Takeout/Keep/Trip.json") == "Takeout/Keep/Trip.md"
     assert places.pop("Takeout/Calendar/Work.ics") == "Takeout/Calendar/Work.md"

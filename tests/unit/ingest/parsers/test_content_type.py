@@ -11,7 +11,7 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 40
 TEXT_NAMES = ["a.md", "a.txt", "a.json", "a.html", "a.csv", "a.ipynb", "a.rst", "a.py", "a", "a.log"]
 
 
-def test_text_goes_by_its_name(subtests):
+def test_type_of_text_is_decided_by_the_file_name(subtests):
     for path, mime, media, parsers in [
         ("a.md", "text/markdown", "text", ("markdown", "text")),
         ("a.MDX", "text/mdx", "text", ("markdown", "text")),
@@ -34,7 +34,7 @@ def test_text_goes_by_its_name(subtests):
     assert identify(stray_nul, "a.md").parsers[0] == "markdown"
 
 
-def test_pages_and_pictures_go_by_their_content(subtests):
+def test_type_of_pages_and_pictures_is_decided_by_content(subtests):
     for content, mime, media in [
         (b"%PDF-1.7 text only", "application/pdf", "pdf"),
         (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "application/pdf", "pdf"),

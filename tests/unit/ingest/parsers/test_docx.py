@@ -73,7 +73,7 @@ def test_headings_and_clauses_have_their_automatic_numbers():
     ]
 
 
-def test_style_numbers_its_paragraphs_and_another_list_begins_anew():
+def test_paragraph_numbers_follow_their_style_and_restart_per_list():
     document = Document()
     define_list(document, [(1, "upperLetter", "%1)", "Heading1"), (1, "decimalZero", "%1.%2", "Heading2")])
     restart = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride>'

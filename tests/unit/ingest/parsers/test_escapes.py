@@ -16,7 +16,7 @@ def placed(content: str | bytes, path: str) -> list[tuple[str, int, int]]:
     return [(line, span.start, span.end) for line, span in read if line.strip()]
 
 
-def test_strings_of_json_are_read_as_they_are_meant():
+def test_json_string_escapes_are_decoded():
     notice = {"notice": 'The \u201cebb\u201d gate\nopens at\tsix: ⚓ "now" C:\\lock', "n": [1, "ž"]}
     assert placed(json.dumps(notice, indent=1), "a.json") == [
         ("{", 1, 1),

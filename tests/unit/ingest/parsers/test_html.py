@@ -66,7 +66,7 @@ def test_page_is_read_block_by_block_with_spans_of_the_source():
     assert source[spans[6].start - 1 : spans[6].end] == ["def run():", "    pass"]
 
 
-def test_navigation_that_never_closes_hides_nothing():
+def test_unclosed_navigation_element_does_not_hide_the_page():
     assert text_of(parsed_page("<nav><a>menu</a><p>the text"), -1) == ["the text"]
 
 

@@ -254,7 +254,7 @@ def test_lines_are_read_by_their_kind_and_place(path):
         ("a.tex", "Tides of the quay", BOTH, ()),
     ],
 )
-def test_title_author_and_date_are_the_stated_ones(path, title, metadata, tags):
+def test_stated_title_author_and_date_are_read(path, title, metadata, tags):
     parsed = parse(CONTENT[path].encode(), path)
     assert (parsed.title, dict(parsed.metadata), parsed.tags) == (title, metadata, tags)
     assert parsed.lang == "en"

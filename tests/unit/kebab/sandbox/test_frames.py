@@ -5,7 +5,7 @@ import pytest
 from kebab.sandbox.frames import MAX_HEADER_BYTES, PREFIX, FrameError, encode_reply, take_frames
 
 
-def test_frames_are_taken_as_soon_as_they_are_whole():
+def test_frame_is_returned_as_soon_as_it_is_complete():
     replies = [{"a": "é"}, {"b": [1], "body": b"\xff\0"}, {}]
     sent = b"".join(piece for reply in replies for piece in encode_reply(reply)) + b"\0"
     received, taken = bytearray(), []

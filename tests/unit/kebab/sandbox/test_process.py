@@ -129,7 +129,7 @@ def cancel():
 
 
 @pytest.mark.parametrize("do", ["hang", "spin", "hang_without_pipe", "advance_for_ever"])
-def test_exchange_is_ended_by_its_caller_whatever_the_child_does(do):
+def test_caller_can_end_an_exchange_with_any_child(do):
     asked = replace(request(do), on_wait=cancel)
     with pytest.raises(Cancelled):
         reply_once(program(), asked)

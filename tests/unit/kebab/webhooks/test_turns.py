@@ -33,7 +33,7 @@ def test_workspace_leaves_senders_to_others(waiting, begun):
     assert Counter(turn.workspace_id for turn in turns) == begun
 
 
-def test_workspaces_take_turns_however_many_endpoints_they_have():
+def test_webhook_senders_are_shared_by_workspace():
     turns = Turns([*due(A, 20), *due(B, 1)], senders=1)
     first = turns.begin()
     turns.end(first, has_more=True)

@@ -78,7 +78,7 @@ def test_code_under_a_heading_is_quoted_with_it_and_with_the_sentence_below():
         ("Week one\n\n1. Come.\n2. Go.\n", "a.docx", "**Week one**", "1. Come.\n2. Go."),
     ],
 )
-def test_code_and_lists_are_quoted_with_what_introduces_them(text, path, lead, block):
+def test_code_and_lists_are_quoted_with_their_introduction(text, path, lead, block):
     found = quotes(text, path)[-1]
     assert (found.lead, found.block) == (lead, block)
     assert " ".join(found.verbatim.split()) in " ".join(text.split())

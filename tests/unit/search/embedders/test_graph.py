@@ -82,13 +82,13 @@ def exact_graph(weights: Mapping[str, np.ndarray], tmp_path_factory: pytest.Temp
 
 
 @pytest.mark.slow
-def test_float32_graph_gives_what_the_numpy_model_gives(exact_graph: Forward, numpy_bert: Forward):
+def test_float32_graph_equals_the_numpy_model(exact_graph: Forward, numpy_bert: Forward):
     texts = ("", "one", "The quick brown fox. " * 3, "词 and wörd", "long " * 300)
     for ids in map(token_ids, texts):
         np.testing.assert_allclose(exact_graph(ids), numpy_bert(ids), atol=1e-5)
 
 
-def test_shipped_reference_is_what_the_numpy_model_gives(numpy_bert: Forward):
+def test_shipped_reference_vectors_equal_the_numpy_model(numpy_bert: Forward):
     computed = [numpy_bert(token_ids(sentence))[::STRIDE] for sentence in SENTENCES]
     np.testing.assert_allclose(computed, COMPONENTS, atol=1e-5)
 

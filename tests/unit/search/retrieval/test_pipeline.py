@@ -71,7 +71,7 @@ def test_ranked_entries_keep_their_tier_and_exact_rank():
 
 
 @pytest.mark.parametrize("fusion", Fusion)
-def test_name_beside_words_never_sinks_what_words_and_vectors_have_first(fusion):
+def test_exact_leg_never_lowers_the_first_hit_of_both_other_legs(fusion):
     words, exact = StaticLeg("lexical", "abc"), StaticLeg("exact", "cbd", weight=10.0)
     assert names(rank(words, StaticLeg("vector", "abc"), exact, fusion=fusion))[0] == "a"
     assert names(rank(words, StaticLeg("vector", "bac"), exact, fusion=fusion))[0] == "c"

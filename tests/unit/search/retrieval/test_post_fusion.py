@@ -62,7 +62,7 @@ def test_reranker_lifts_related_hits_that_it_finds_relevant():
     assert [entry.rank for entry in after.entries] == [1, 2, 3, 4]
 
 
-def test_list_stays_without_stages_and_gone_candidates_are_left_out():
+def test_post_fusion_without_stages_only_drops_missing_candidates():
     after = run(3)
     assert after.entries == tuple(entries(3))
     assert (after.rerank, after.over_cap, after.below_cutoff, after.timings_ms) == (None, (), (), {})

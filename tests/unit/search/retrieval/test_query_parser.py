@@ -79,7 +79,7 @@ def test_terms_are_quoted_and_joined():
     assert every("( foo *") == some("foo foo -") == '"foo"'
 
 
-def test_strict_form_finds_what_holds_every_term(index, subtests):
+def test_strict_match_finds_chunks_with_every_term(index, subtests):
     assert matching_ids(index, every("foo bar")) == ["both", "code"]
     assert matching_ids(index, every("foo only")) == ["foo"]
     assert matching_ids(index, some("said next.js")) == ["code", "foo"]
@@ -94,7 +94,7 @@ def test_strict_form_finds_what_holds_every_term(index, subtests):
             assert matching_ids(index, every(text)) == ["code"]
 
 
-def test_relaxed_terms_are_pieces_that_say_something(subtests):
+def test_relaxed_terms_exclude_uninformative_pieces(subtests):
     cases = [
         ("path/to/file", ["path", "file"]), ("RATE_LIMIT", ["RATE", "LIMIT"]),
         ("rateLimit", ["rateLimit", "rate", "Limit"]), ("C++ C++", ["C++", "C"]),

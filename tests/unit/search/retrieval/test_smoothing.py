@@ -48,7 +48,7 @@ def test_smoothing_ignores_vector_length_and_leaves_its_input_unchanged():
 
 
 @given(st.integers(2, 30), st.data())
-def test_copies_come_out_the_same_and_nothing_leaves_the_range(count, data):
+def test_smoothing_keeps_copies_equal_and_scores_in_range(count, data):
     scores = data.draw(arrays.arrays(float, count, elements=st.floats(0, 1)))
     vectors = data.draw(arrays.arrays(np.float32, (count, 5), elements=st.floats(-1, 1, width=16)))
     twice = smooth_scores(np.concatenate([scores, scores]), np.concatenate([vectors, vectors]))

@@ -20,7 +20,7 @@ def mark(tmp_path):
     return tmp_path / "mark"
 
 
-def test_hooks_filters_and_encodings_do_nothing(workspace, repository, source, mark):
+def test_git_hooks_filters_and_encodings_are_not_run(workspace, repository, source, mark):
     sync(source)
     git_dir = place_of(source).git_dir
     (git_dir / "hooks").mkdir()

@@ -85,7 +85,7 @@ def test_private_address_receives_no_request(workspace, repository, settings, mo
         assert host.asked == []
 
 
-def test_connection_goes_to_the_address_that_was_checked(workspace, repository, settings, monkeypatch):
+def test_connection_uses_the_checked_address(workspace, repository, settings, monkeypatch):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"git.example.invalid"})
     with git_host(repository.root.parent) as host:
         answer = [(2, 1, 6, "", ("127.0.0.1", host.server_port))]

@@ -71,7 +71,7 @@ def _stop():
     raise InterruptedError
 
 
-def test_copy_is_used_by_one_worker_at_a_time_and_nobody_else(source, monkeypatch):
+def test_local_copy_is_locked_by_one_worker_at_a_time(source, monkeypatch):
     monkeypatch.setattr("ingest.connectors.git.local_copy._PATIENCE_S", 0.0)
     place = place_of(source)
     with lock_copy(place, lambda: None):

@@ -54,7 +54,7 @@ def test_source_follows_a_forced_push(workspace, repository, source):
     assert commit_of(source) == repository.head()
 
 
-def test_rename_is_one_new_and_one_deleted_without_a_second_embedding(workspace, repository, source):
+def test_renamed_file_is_not_embedded_again(workspace, repository, source):
     sync(source)
     drop_embedding_jobs()
     embed(workspace)

@@ -77,7 +77,7 @@ def test_changed_and_deleted_documents_follow(workspace, host, connected, set_li
 
 
 @listing_hosts
-def test_server_that_goes_away_loses_nothing_and_the_next_sync_goes_on(workspace, host, connected):
+def test_sync_interrupted_by_the_server_keeps_documents_and_resumes(workspace, host, connected):
     host.fetches_left = 2
     job = work(request_sync(connected))
     assert (job.state, "127.0.0.1" in job.error) == ("failed", True)

@@ -192,9 +192,7 @@ def test_wiki_pages_of_a_project_are_read_and_followed(workspace, gitlab_server,
     assert counts(sync(source)) == {"seen": 1, "updated": 1, "deleted": 1, "parser_calls": 1}
 
 
-def test_wiki_that_may_not_be_read_is_a_warning_and_deletes_nothing(
-    workspace, gitlab_server, make_source, relisting
-):
+def test_unreadable_wiki_is_a_warning_and_deletes_nothing(workspace, gitlab_server, make_source, relisting):
     gitlab_server.wiki = {"home": "The sea"}
     gitlab_server.put("tides", "About tides")
     source = make_source(gitlab_server)

@@ -40,7 +40,7 @@ def test_robots_txt_is_respected(workspace, site, make_source):
     assert "/docs/intro.html" not in site.targets()
 
 
-def test_robots_txt_that_cannot_be_applied_allows_nothing(site, make_source, monkeypatch):
+def test_unusable_robots_txt_forbids_the_site(site, make_source, monkeypatch):
     monkeypatch.setattr("ingest.connectors.web.child.judge_address", crash)
     monkeypatch.setattr("ingest.connectors.web.requests.SandboxWorker", WorkerWithoutProcess)
     assert "robots.txt" in failure(make_source())

@@ -64,7 +64,7 @@ def test_start_page_that_loses_its_links_deletes_only_what_has_moved(workspace, 
     assert sync(source)["deleted"] == 0
 
 
-def test_sitemap_that_was_cut_off_deletes_only_what_is_gone(workspace, site, make_source):
+def test_truncated_sitemap_deletes_only_pages_answered_404(workspace, site, make_source):
     site.pages["/map.xml"] = sitemap(site, "/docs/", "/docs/intro.html", "/guide.html")
     source = make_source(sitemap=site.url("/map.xml"))
     sync(source)
@@ -86,7 +86,7 @@ class _Everywhere(dict):
 
 
 @pytest.mark.slow
-def test_site_that_answers_the_same_everywhere_changes_nothing(workspace, site, make_source, subtests):
+def test_site_answering_the_same_page_everywhere_changes_nothing(workspace, site, make_source, subtests):
     link_many(site, 12)
     source = make_source()
     sync(source)
@@ -104,7 +104,7 @@ def test_site_that_answers_the_same_everywhere_changes_nothing(workspace, site, 
     assert counts(sync(source)) == {"seen": 13, "unchanged": 13}
 
 
-def test_site_that_leads_out_of_the_source_to_its_login_deletes_nothing(workspace, site, make_source):
+def test_site_redirecting_to_its_login_deletes_nothing(workspace, site, make_source):
     targets = [f"/docs/{number}.html" for number in range(12)]
     site.pages["/docs/"] = html("Docs", *targets)
     site.pages |= {target: html(target) for target in targets}
@@ -169,7 +169,7 @@ def test_site_whose_start_page_fails_deletes_nothing(workspace, site, make_sourc
 
 
 @pytest.mark.parametrize("is_linked", [True, False])
-def test_site_of_which_a_share_fails_deletes_nothing(workspace, site, make_source, is_linked):
+def test_partly_failing_site_deletes_nothing(workspace, site, make_source, is_linked):
     link_many(site, 12)
     source = make_source()
     sync(source)

@@ -101,7 +101,7 @@ def test_listing_that_broke_off_resumes_without_asking_again(workspace, site, so
     assert site.targets() == ["/c.html"]
 
 
-def test_job_that_broke_off_after_its_listing_reads_what_it_has_kept(site, listed_job):
+def test_interrupted_crawl_reads_the_stored_pages_of_its_listing(site, listed_job):
     site.pages.clear()
     site.asked.clear()
     assert counts(ingest_report(resume(listed_job))) == {"seen": 4, "new": 4, "parser_calls": 4}

@@ -278,7 +278,7 @@ def test_site_is_read_over_tls_with_an_authority_of_the_operators(workspace, aut
 
 
 @pytest.mark.parametrize(("host", "is_known"), [("docs.example.org", True), ("127.0.0.1", False)])
-def test_site_with_a_wrong_certificate_is_asked_nothing(workspace, tmp_path, authority, host, is_known):
+def test_site_with_a_wrong_certificate_receives_no_request(workspace, tmp_path, authority, host, is_known):
     signing = authority if is_known else Authority(tmp_path, "stranger")
     with serving(context=signing.context(host)) as site:
         source = ensure_source(workspace, "tls", kind="web", config={"url": site.url()})

@@ -31,6 +31,6 @@ def _clock(monkeypatch):
         (503, {"retry-after": "5"}, b"", False, 5.0),
     ],
 )
-def test_limit_is_told_by_status_headers_or_text(status, headers, body, is_limited, wait_s):
+def test_rate_limit_is_recognised_by_status_headers_or_text(status, headers, body, is_limited, wait_s):
     answer = Answer(status=status, headers=headers, body=body)
     assert (answer.is_rate_limited, answer.wait_s) == (is_limited, wait_s)

@@ -46,7 +46,7 @@ def test_first_base_and_canonical_count():
     assert (found.base, found.canonical) == ("/b/", "/y")
 
 
-def test_robots_directives_are_for_all_robots_or_for_this_one():
+def test_robots_directives_for_other_robots_are_ignored():
     found = scan(
         '<meta name=robots content=noindex><meta name=Kebab content="nofollow"><meta name=bot content=x>'
     )

@@ -144,14 +144,14 @@ def test_bookmark_is_a_heading_where_it_leads(subtests):
     assert paged.lines == ["Cover", "", "words", ""]
 
 
-def test_each_page_with_text_begins_with_a_wall():
+def test_each_pdf_page_with_text_is_a_chunk_boundary():
     pages = [page(1, line("one", 700)), page(2), page(3, line("three", 700))]
     paged = lay_out(pages, [])
     assert (paged.lines, paged.walls) == (["one", "", "three", ""], [3])
     assert [origin.page for origin in paged.origins] == [1, 1, 3, 3]
 
 
-def test_title_is_one_that_somebody_gave_or_the_largest_lines(subtests):
+def test_pdf_title_is_stated_or_taken_from_the_largest_lines(subtests):
     lighthouse, manual = "Keeping the lighthouse", "Microsoft Word - Pump manual"
     given = {lighthouse: lighthouse, manual: "Pump manual"}
     generated = (
