@@ -1,4 +1,4 @@
-"""Plain English in docstrings, module names and commit subjects; CONTRIBUTING.md has the rules."""
+"""Plain English in docstrings, names, messages and commit subjects; CONTRIBUTING.md has the rules."""
 
 import ast
 import re
@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
+PACKAGES = ("kebab", "search", "ingest")
 #: From here on commit subjects are held to the rules.
 _FIRST_COMMIT = "95dde9a"
 _MAX_SUBJECT_CHARS = 72
@@ -32,12 +33,20 @@ _NOUNS = {
 _NOT_IMPERATIVE = re.compile(
     r"(the|a|an|what|how|which|whether|where|who|no|\w+ing|\w+ed)\b|\w+(?<!s)s\b", re.I
 )
+#: Constructions to read twice: write "is not a", "lacks", "contains no", or name the noun again.
+_PUZZLING = re.compile(
+    r"(?<!there )\b(?:is|are|was|were|has|have|had|takes?) no (?!longer\b|more\b)[a-z]"
+    r"|\b(?:that|those) of\b",
+    re.I,
+)
+#: Being rewritten, messages included: bundles, conditions, and what describes the wire.
+_REWRITTEN = ("search/answers/model", "search/bundles", "search/retrieval/query", "search/wire.py")
 #: Verbs that look like something else.
 _IMPERATIVE = {"Bring", "Embed", "Feed", "Seed", "Need", "Exceed", "Speed", "Process", "Focus", "Bypass"}
 
 
 def product_files() -> list[Path]:
-    files = (file for package in ("kebab", "search", "ingest") for file in (ROOT / package).rglob("*.py"))
+    files = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
     return [file for file in files if file.parent.name != "migrations"]
 
 
@@ -46,13 +55,40 @@ def source_files_of_tests() -> list[Path]:
     return [file for file in files if not file.is_relative_to(ROOT / "tests" / "files")]
 
 
+def documented_nodes(
+    tree: ast.Module,
+) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the nodes that may have a docstring."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    yield from (node for node in ast.walk(tree) if isinstance(node, documented))
+
+
 def puzzling_docstrings(source: str) -> Iterator[str]:
     """Yield the first line of each docstring that opens as a question, or with Give, Have or Say."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(ast.parse(source)):
-        docstring = ast.get_docstring(node) if isinstance(node, documented) else None
+    if not re.search(r'"""\s*' + _OPENING.pattern, source):
+        return  # most files, which need no parsing
+    for node in documented_nodes(ast.parse(source)):
+        docstring = ast.get_docstring(node)
         if docstring and _OPENING.match(docstring):
             yield docstring.splitlines()[0]
+
+
+def puzzling_names(source: str) -> Iterator[str]:
+    """Yield the names of functions and classes that are puzzles."""
+    names = re.findall(r"^ *(?:async )?(?:def|class) (\w+)", source, re.M)
+    yield from (name for name in names if _PUZZLING.search(name.replace("_", " ")))
+
+
+def puzzling_texts(source: str) -> Iterator[str]:
+    """Yield the string constants that are puzzles, but for docstrings."""
+    if not _PUZZLING.search(source):
+        return
+    tree = ast.parse(source)
+    docstrings = {id(node.body[0].value) for node in documented_nodes(tree) if ast.get_docstring(node)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in docstrings and _PUZZLING.search(text):
+                yield text
 
 
 def is_gerund(name: str) -> bool:
@@ -70,6 +106,27 @@ def test_docstrings_begin_with_a_verb_or_a_noun():
         for file in [*product_files(), *source_files_of_tests()]
         for line in puzzling_docstrings(file.read_text())
     ]
+    assert found == []
+
+
+def test_names_need_no_second_reading():
+    found = [
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in [*product_files(), *source_files_of_tests()]
+        for name in puzzling_names(file.read_text())
+    ]
+    assert found == []
+
+
+def test_messages_and_metric_help_need_no_second_reading():
+    found = [
+        f"{file.relative_to(ROOT)}: {text}"
+        for file in product_files()
+        if not str(file.relative_to(ROOT)).startswith(_REWRITTEN)
+        for text in puzzling_texts(file.read_text())
+    ]
+    templates = (file for package in PACKAGES for file in (ROOT / package).rglob("*.html"))
+    found += [str(file.relative_to(ROOT)) for file in templates if _PUZZLING.search(file.read_text())]
     assert found == []
 
 
@@ -113,3 +170,23 @@ def test_a_puzzling_docstring_is_found():
     assert list(puzzling_docstrings('def f():\n    """Give the sum."""\n')) == ["Give the sum."]
     assert list(puzzling_docstrings('"""Whose turn it is."""\n')) == ["Whose turn it is."]
     assert list(puzzling_docstrings('"""The fair queue."""\n')) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("'x' is no port; set KEBAB_PORT", True),
+        ("This source takes no uploads", True),
+        ("The set has no topic", True),
+        ("Its text is also that of chunk 7", True),
+        ("Members read those of their groups", True),
+        ("There is no workspace 'x'", False),
+        ("The result is no longer available", False),
+        ("The set contains no topic", False),
+    ],
+)
+def test_puzzling_names_and_messages_are_found(text, verdict):
+    name = re.sub(r"\W+", "_", text).strip("_").lower()
+    assert list(puzzling_texts(f"raise Error({text!r})")) == [text] * verdict
+    assert list(puzzling_names(f"def {name}(): ...")) == [name] * verdict
+    assert list(puzzling_texts(f'def f():\n    """Return {text}."""')) == []

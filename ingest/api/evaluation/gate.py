@@ -24,7 +24,7 @@ class GateBody(StrictSerializer):
 
     settings = PreferencesField(
         help_text="As in a change of the workspace; null: the default. {}, with `switch` and `force`: new"
-        " chunks in place of those of an older version."
+        " chunks in place of older ones."
     )
     switch = serializers.BooleanField(
         default=False,
