@@ -1,1 +1,1 @@
-"""Parts of the ingestion commands: job progress, reports, the demonstration, benchmarks, evaluation."""
+"""Parts of the ingestion commands: the demonstration and evaluation."""

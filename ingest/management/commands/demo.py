@@ -10,24 +10,28 @@ from django.core.management.base import CommandParser
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.demo.people import Administrator, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack, serving_stack
-from ingest.cli.folders import sync_folder
-from ingest.cli.job_progress import find_open_job, follow
-from ingest.models import JobState
+from kebab.cli.catalogue import COMMANDS
+from kebab.cli.client.arguments import make_parser
+from kebab.cli.client.commands import ingest as ingest_command
+from kebab.cli.client.connection import Connection
+from kebab.cli.client.http_transport import HttpTransport
+from kebab.cli.client.job_progress import EmbeddingWatch, Job, follow
+from kebab.cli.client.servers import operator_token
+from kebab.cli.client.terminal import Terminal
+from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.main import run as run_command
-from kebab.cli.progress_bars import bar
 from kebab.locations import DOCS
 from kebab.people.models import Workspace
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import DataDirectory
-from search.models import Chunk, Document, Trust
+from search.models import Chunk, Document
 
 _QUESTION = "how do I show a progress bar in the terminal"
 _SHOWN_HITS = 5
 # Hybrid search works with the first vectors; the rest follow in the background.
 _VECTORS_LIMIT_S = 8.0
-_POLL_S = 0.2
 
 
 class Command(KebabCommand):
@@ -45,8 +49,9 @@ class Command(KebabCommand):
             # First, before anything else can fail: the password is not shown again.
             self._print_sign_in(stack, administrator)
             workspace = ensure_workspace(administrator.user)
-            self._ingest(workspace)
-            self._await_vectors(workspace)
+            # Not the server of `kebab login`: the demonstration is on this machine.
+            transport = HttpTransport(stack.url)
+            self._ingest(workspace, Connection(transport=transport, token=operator_token, is_local=True))
             self._search(workspace)
             if not once:
                 self._serve(stack)
@@ -61,33 +66,30 @@ class Command(KebabCommand):
             self.console.print(f"Sign in as {email} with {administrator.password}")
             self.console.print("The password is shown only now.\n")
 
-    def _ingest(self, workspace: Workspace) -> None:
+    def _ingest(self, workspace: Workspace, connection: Connection) -> None:
         started = time.monotonic()
         folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
         write_corpus(folder, DOCS.parent)
-        requested = sync_folder(workspace, folder, "demo", trust=Trust.PRIMARY)
-        job = follow(requested, self.remarks, "Ingesting")
-        if job.state != JobState.SUCCEEDED:
-            raise CliError(f"The ingestion ended as {job.state}. {job.error}", code="job_failed")
+        terminal = Terminal(self._stdout, self._stderr, as_json=self.as_json)
+        api = find_workspace(connection, workspace.slug)
+        requested = self._request_sync(api, str(folder), terminal)
+        watch = EmbeddingWatch.start(api, requested)
+        job = follow(api, requested, terminal, "Ingesting")
+        if job["state"] != "succeeded":
+            raise CliError(f"The ingestion ended as {job['state']}. {job['error']}", code="job_failed")
         documents = Document.objects.in_workspace(workspace).count()
         chunks = Chunk.objects.in_workspace(workspace).count()
         seconds = time.monotonic() - started
         self.console.print(f"Indexed {documents:,} documents, {chunks:,} chunks, in {seconds:.1f} s.")
+        if left := watch.follow(terminal, _VECTORS_LIMIT_S):
+            terminal.remark(f"{left:,} chunks wait for their vectors; they follow as long as a stack runs.")
 
-    def _await_vectors(self, workspace: Workspace) -> None:
-        deadline = time.monotonic() + _VECTORS_LIMIT_S
-        done = total = 0
-        with bar(self.remarks, "Embedding") as progress:
-            while (job := find_open_job(workspace)) is not None and time.monotonic() < deadline:
-                done, total = job.items_done, job.items_total
-                progress.show(done, total)
-                time.sleep(_POLL_S)
-            if job is None:
-                progress.finish()
-        if job is not None:
-            self.remarks.print(
-                f"{total - done:,} chunks wait for their vectors; they follow as long as a stack runs."
-            )
+    def _request_sync(self, workspace: WorkspaceApi, folder: str, terminal: Terminal) -> Job:
+        """Request what `kebab ingest FOLDER --source demo --trust primary` does."""
+        arguments = [folder, "--source", "demo", "--trust", "primary"]
+        parser = make_parser("ingest", COMMANDS["ingest"], ingest_command, arguments, self._stderr)
+        options = vars(parser.parse_args(arguments))
+        return ingest_command.request_ingest(workspace, options["target"], options, terminal)
 
     def _search(self, workspace: Workspace) -> None:
         self.console.print(f"\nSearching for: {_QUESTION}\n")

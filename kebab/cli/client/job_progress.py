@@ -1,5 +1,6 @@
 """Progress of jobs, and of the embedding jobs that follow them."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -66,14 +67,26 @@ class EmbeddingWatch:
         latest = next(workspace.rows("/jobs", 1), None) if job is None else job
         return cls(workspace=workspace, earlier=earlier, since="" if latest is None else latest["created_at"])
 
-    def follow(self, terminal: Terminal) -> None:
-        """Show the embedding's progress until no job is open. Ctrl-C ends the display, not the embedding."""
+    def follow(self, terminal: Terminal, limit_s: float = math.inf) -> int:
+        """Show the embedding's progress until no job is open, or for `limit_s`; return the chunks left.
+
+        Ctrl-C ends the display, not the embedding.
+        """
         if not _open_jobs(self.workspace):
-            return
+            return 0
+        deadline = time.monotonic() + limit_s
         with bar(terminal.remarks, "Embedding") as progress:
             while (jobs := _open_jobs(self.workspace)) and not _is_postponed(jobs[0]):
-                _await_end(self.workspace, jobs[0], progress, is_over=_has_stopped)
+                job = _await_end(
+                    self.workspace,
+                    jobs[0],
+                    progress,
+                    is_over=lambda job: _has_stopped(job) or time.monotonic() > deadline,
+                )
+                if not _has_stopped(job):
+                    return int(job["items_total"]) - int(job["items_done"])
             progress.finish()
+        return 0
 
     @property
     def calls(self) -> int:

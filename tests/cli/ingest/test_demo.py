@@ -9,12 +9,17 @@ from ingest.cli.demo import corpus
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.demo.people import ADMIN, EXAMPLES, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack
+from ingest.jobs.queue.run import run_job
 from ingest.management.commands import demo
+from ingest.models import Job
 from ingest.parsers.content_type import identify
 from ingest.parsers.markup.markdown import parse_markdown
 from ingest.parsers.markup.rst import parse_rst
 from ingest.parsers.titles import title_of
+from kebab.cli.client import job_progress
+from kebab.cli.in_process import this_process
 from kebab.people.models import AuditEvent, Membership, User
+from search.models import Chunk, Source
 from tests.cli.commands import run
 
 
@@ -151,13 +156,48 @@ def test_administrator_is_made_once_with_a_password_that_works_and_owns_the_work
     assert ensure_administrator().user == operator
 
 
-def test_interrupted_demonstration_tells_how_to_sign_in(db, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
+@pytest.fixture
+def running_stack(monkeypatch):
+    """Let this process be the stack; it runs one job while the command sleeps."""
+
+    def work():
+        job = Job.objects.all().due().first()
+        run_job(job.workspace_id, job.pk)
 
     stack = DemoStack(url="http://127.0.0.1:8000", child=None)
     monkeypatch.setattr(demo, "serving_stack", lambda *_: nullcontext(stack))
+    monkeypatch.setattr(demo, "Connection", lambda **_: this_process())
+    monkeypatch.setattr("kebab.cli.client.servers.connect", lambda _: nullcontext(this_process()))
+    monkeypatch.setattr(job_progress.time, "sleep", lambda _: work())
     monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
+
+
+@pytest.mark.usefixtures("transactional_db", "mirrors", "blobs", "running_stack")
+def test_demonstration_ingests_as_the_command_does_and_does_not_wait_for_all_vectors(
+    monkeypatch, settings, tmp_path
+):
+    def write(folder, _):
+        folder.mkdir()
+        (folder / "bar.md").write_text("# Bars\n\nHow to show a progress bar in the terminal.\n")
+
+    settings.KEBAB_DATA_DIR, settings.KEBAB_PARSERS = tmp_path, 1
+    monkeypatch.setattr(demo, "write_corpus", write)
+    monkeypatch.setattr(demo, "_VECTORS_LIMIT_S", 0.0)
+
+    code, out, err = run("demo", "--once")
+
+    source = Source.objects.get()
+    assert (code, source.key, source.default_trust) == (0, "demo", "primary")
+    assert Chunk.objects.count() == 1
+    assert "bar.md" in out.partition("Searching for")[2]
+    assert "Ingesting" in err and "Embedding" in err
+    assert Job.objects.get(kind="embed").state == "queued"
+
+
+def test_interrupted_demonstration_tells_how_to_sign_in(db, running_stack, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(demo.Command, "_ingest", interrupt)
 
     code, out, _ = run("demo")

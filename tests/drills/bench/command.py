@@ -11,7 +11,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.job_progress import follow
 from ingest.cli.scratch import scratch_workspace
 from ingest.jobs.queue.request import request_embedding
 from kebab.cli.client.ingest_targets import existing_folder
@@ -30,6 +29,7 @@ from tests.drills.bench.folders import demo_folder
 from tests.drills.bench.growth.filters import Filters, measure_filters
 from tests.drills.bench.growth.measure import Growth, measure_growth
 from tests.drills.bench.growth.tenants import Tenants, measure_tenants
+from tests.drills.bench.job_progress import follow
 from tests.drills.bench.output import show
 from tests.drills.bench.peers.compare import compare_peers, measure_quality
 from tests.drills.bench.report.page import write_report

@@ -1,8 +1,8 @@
 import pytest
 
-from ingest.cli import job_progress
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
+from tests.drills.bench import job_progress
 
 
 @pytest.fixture(autouse=True)

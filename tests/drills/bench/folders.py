@@ -8,8 +8,14 @@ from pathlib import Path
 from django.conf import settings
 
 from ingest.cli.demo.corpus import write_corpus
+from ingest.models import Job
+from ingest.services.sources import sync_source
 from kebab.locations import DOCS
+from kebab.people.models import Workspace
+from kebab.people.operator import command_line_access
 from kebab.stack.paths import DataDirectory
+from search.corpus import ensure_source
+from search.models import SourceKind
 
 
 @contextmanager
@@ -26,3 +32,9 @@ def demo_folder() -> Path:
     folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
     write_corpus(folder, DOCS.parent)
     return folder
+
+
+def sync_folder(workspace: Workspace, folder: Path, source: str) -> Job:
+    """Return the job that syncs `folder`, without vectors, as the source with this key."""
+    found = ensure_source(workspace, source, kind=SourceKind.FOLDER, config={"path": str(folder)})
+    return sync_source(command_line_access(workspace), found, embed=False)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ingest.cli.job_progress import await_end
 from ingest.jobs.queue.request import request_embedding, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobState
@@ -18,6 +17,7 @@ from search.mirror import local_mirrors
 from search.models import Document, SourceKind
 from search.pages.search.form import HIT_COUNTS, SearchInput
 from search.retrieval.types import Mode
+from tests.drills.bench.job_progress import await_end
 from tests.support.paths import ROOT
 
 PUBLISHED = ROOT / "docs" / "evaluation" / "handbook"

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ingest.cli.folders import sync_folder
-from ingest.cli.job_progress import await_end, follow, reload_job
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobState
 from ingest.services.uploads import Upload, accept_upload
@@ -20,6 +18,8 @@ from search.mirror import local_mirrors
 from search.models import Chunk
 from tests.drills.bench.budgets.embedder import embedder_figures
 from tests.drills.bench.budgets.figures import Figure, missing_figure, value_of
+from tests.drills.bench.folders import sync_folder
+from tests.drills.bench.job_progress import await_end, follow, reload_job
 
 _UPLOADS = 20
 _WARM_UPS = 4
@@ -44,7 +44,7 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
     """Ingest `folder` as `source`, without vectors; return the number of new chunks and the seconds."""
     chunks = Chunk.objects.in_workspace(workspace)
     before, started = chunks.count(), time.perf_counter()
-    check_succeeded(follow(sync_folder(workspace, folder, source, embed=False), console, "Ingesting"))
+    check_succeeded(follow(sync_folder(workspace, folder, source), console, "Ingesting"))
     workspace.refresh_from_db()
     local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
     seconds = time.perf_counter() - started
@@ -54,7 +54,7 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
 def resync_s(workspace: Workspace, folder: Path, source: str) -> float:
     """Return the seconds of a sync of an unchanged folder, from its request to its end."""
     started = time.perf_counter()
-    job = sync_folder(workspace, folder, source, embed=False)
+    job = sync_folder(workspace, folder, source)
     check_succeeded(await_end(job, poll_s=_POLL_S))
     return time.perf_counter() - started
 
@@ -140,7 +140,7 @@ def _uploads_s(
     for number in range(number_of_uploads):
         text = f"# {name.capitalize()} {number}\n\nA small page on subject {number}, to be found at once.\n"
         path = f"{name}-{number}.md"
-        upload = Upload(source="bench-uploads", path=path, version="", content=text.encode(), embed=False)
+        upload = Upload(source="bench-uploads", path=path, version="", content=text.encode())
         started = time.perf_counter()
         accepted = accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
         job = await_end(accepted.job, poll_s=_POLL_S)

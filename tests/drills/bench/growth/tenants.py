@@ -13,7 +13,6 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
-from ingest.cli.folders import sync_folder
 from ingest.models import OPEN_STATES, Job
 from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
 from kebab.cli.errors import CliError
@@ -34,7 +33,7 @@ from search.retrieval.types import Mode
 from search.tasks import prune_answers_task, prune_changes_task, prune_queries_task
 from search.vectors.spaces import ensure_live_space
 from tests.drills.bench.budgets.search import search_s, stack_client
-from tests.drills.bench.folders import scratch_folder
+from tests.drills.bench.folders import scratch_folder, sync_folder
 from tests.drills.bench.growth.idle import count_resources, idle_cores
 from tests.drills.bench.growth.measure import as_json, memory_mb, tables_bytes
 from tests.drills.bench.growth.texts import GrowingText, TextWriter
@@ -122,7 +121,7 @@ def _ingest(tenants: Tenants, workspaces: Sequence[Workspace], folder: Path, say
     started = time.perf_counter()
     for workspace, each in zip(workspaces, folders, strict=True):
         with acting_in(workspace.pk):
-            sync_folder(workspace, each, "docs", embed=False)
+            sync_folder(workspace, each, "docs")
     while Job.objects.filter(state__in=OPEN_STATES).exists():
         time.sleep(_POLL_S)
     took_s = time.perf_counter() - started

@@ -1,4 +1,4 @@
-"""Progress bars of jobs that this process follows in the database, for the demonstration and measurements."""
+"""Jobs of measurements, followed in the database, whose polls cost less time than requests."""
 
 import time
 from collections.abc import Callable
@@ -8,11 +8,10 @@ from django.db import connection
 from rich.console import Console
 
 from ingest.errors import JobNotOpen
-from ingest.models import OPEN_STATES, Job, JobKind
+from ingest.models import Job, JobKind
 from ingest.services.jobs import cancel_job
 from kebab.cli.errors import NotFound
 from kebab.cli.progress_bars import Bar, bar
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 
 _POLL_S = 0.2
@@ -65,12 +64,6 @@ def reload_job(job: Job) -> Job:
     if found is None:
         raise NotFound(f"Job {job.pk} is gone; was its workspace deleted?")
     return found
-
-
-def find_open_job(workspace: Workspace) -> Job | None:
-    """Return the workspace's waiting or running embedding job, None without one."""
-    jobs = Job.objects.in_workspace(workspace)
-    return jobs.filter(kind=JobKind.EMBED, state__in=OPEN_STATES).first()
 
 
 def _show(progress: Bar, job: Job) -> None:
