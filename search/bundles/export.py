@@ -10,7 +10,7 @@ from kebab.backup.deletion_lock import hold_workspace_deletions
 from kebab.people.models import Workspace
 from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
 from search.bundles.format.layout import FORMAT
-from search.bundles.format.manifest import Manifest, write_manifest
+from search.bundles.format.manifest import Manifest, SectionDigest, write_manifest
 from search.bundles.format.seal import RowDigest, index_digest
 from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
@@ -144,6 +144,7 @@ class _Export:
             index_file_version=schema.FILE_VERSION,
             index_versions=(words, *(to_live_space(space).index_version for space in spaces)),
             sections={
-                name: {"rows": digest.rows, "digest": digest.hexdigest()} for name, digest in digests.items()
+                name: SectionDigest(rows=digest.rows, digest=digest.hexdigest())
+                for name, digest in digests.items()
             },
         )

@@ -15,11 +15,12 @@ from search.bundles.format.layout import MAX_DOCUMENT_BYTES, MAX_ROW_BYTES, SECT
 from search.bundles.format.manifest import Manifest, read_manifest
 from search.bundles.format.open_bundle import open_bundle, translate_damage
 from search.bundles.format.seal import RowDigest
-from search.bundles.format.sections import SECTIONS_BY_NAME
-from search.bundles.format.values import Integer, hash_text, read_json, row_from_json
+from search.bundles.format.sections import section_rows
+from search.bundles.format.values import HashText, integer, read_json, row_from_json, rows_of
 from search.bundles.rows.vectors import parse_ids, parse_matrix
 
 Row = dict[str, Any]
+_PIECES = rows_of({"hash": HashText, "part": integer(least=1)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +78,18 @@ class BundleReader:
 
     def small_rows(self, section: str) -> Iterator[tuple[int, Row]]:
         """Yield the rows of a small section with their numbers."""
-        fields = SECTIONS_BY_NAME[section].fields
+        rows = section_rows(section)
         for number, body in self._rows(section):
             with self._translate_errors(section, number):
-                row = row_from_json(fields, read_json(_require_bytes(body)))
+                row = row_from_json(rows, read_json(_require_bytes(body)))
             yield number, row
 
     def documents(self) -> Iterator[DocumentRow]:
         """Yield the documents with their chunks, in the order of their numbers."""
-        fields = SECTIONS_BY_NAME["documents"].fields
         chunks = _RowsByDocument(self._chunk_rows())
         for number, body, doc_id in self._rows("documents"):
             with self._translate_errors("documents", number):
-                values = row_from_json(fields, read_json(_require_bytes(body)))
+                values = row_from_json(section_rows("documents"), read_json(_require_bytes(body)))
                 if values["doc_id"].hex != doc_id:
                     raise ValueError("its id is not that of its row")
                 rows = [row for rows in chunks.of(number) for row in rows]
@@ -123,11 +123,8 @@ class BundleReader:
         """Yield the bytes of documents, piece by piece."""
         for number, body, hash_, part in self._rows("blobs"):
             with self._translate_errors("blobs", number):
-                piece = BlobPiece(
-                    hash_text().from_json(hash_),
-                    Integer(least=1).from_json(part),
-                    _unpack(_require_bytes(body)),
-                )
+                values = row_from_json(_PIECES, {"hash": hash_, "part": part})
+                piece = BlobPiece(**values, body=_unpack(_require_bytes(body)))
             yield piece
 
     def _rows(self, section: str) -> Iterator[tuple[Any, ...]]:
@@ -180,8 +177,7 @@ def _parse_chunk_rows(body: bytes) -> list[Row]:
     rows = read_json(body)
     if not isinstance(rows, list):
         raise ValueError("is no list of chunks")
-    fields = SECTIONS_BY_NAME["chunks"].fields
-    return [row_from_json(fields, row) for row in rows]
+    return [row_from_json(section_rows("chunks"), row) for row in rows]
 
 
 def _unpack(body: bytes) -> bytes:

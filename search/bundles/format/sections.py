@@ -4,31 +4,33 @@ A field that ends in `_number` refers to a row of another section. Row ids of th
 an import assigns new ones, except to documents and chunks, whose ids are derived from their content.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Annotated, Final
 
 from django.db import models
+from pydantic import Field
 
 from kebab.people.models import Group, Workspace
 from search.bundles.format.layout import MAX_DIM
 from search.bundles.format.values import (
     MAX_COUNT,
-    Boolean,
+    ROW_NUMBER,
     Fields,
+    HashText,
     Id,
-    Integer,
-    Json,
-    MatchingText,
+    JsonList,
+    JsonObject,
     Number,
-    OneOf,
+    Rows,
     Spans,
-    Text,
-    Texts,
     Timestamp,
-    hash_text,
-    row_number,
+    integer,
+    one_of,
+    rows_of,
+    text,
+    texts,
 )
 from search.models import (
     Chunk,
@@ -53,7 +55,7 @@ from search.models import (
 
 _SMALL = 2**31 - 1
 # Valid keys of sources; a key can't contain a path separator.
-_KEY = MatchingText(pattern=re.compile(r"[^\x00-\x1f/\\\x7f]{1,63}"))
+_KEY = Annotated[str, Field(pattern=r"^[^\x00-\x1f/\\\x7f]{1,63}$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ class Section:
     """The rows of one model."""
 
     model: type[models.Model]
-    #: Kinds by the name of the model's field, or of its replacement in the bundle.
+    #: Types by the name of the model's field, or of its replacement in the bundle.
     fields: Fields
     #: Reasons by name, for the model's fields that are not carried.
     omitted: Mapping[str, str]
@@ -74,11 +76,11 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "workspace": Section(
         model=Workspace,
         fields={
-            "slug": Text(most=63),
-            "name": Text(most=200),
-            "corpus_id": Id(),
-            "settings": Json(type_=dict),
-            "head_seq": Integer(most=MAX_COUNT),
+            "slug": text(63),
+            "name": text(200),
+            "corpus_id": Id,
+            "settings": JsonObject,
+            "head_seq": integer(most=MAX_COUNT),
         },
         omitted={
             "id": _OWN,
@@ -88,33 +90,33 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     ),
     "groups": Section(
         model=Group,
-        fields={"name": Text(most=100)},
+        fields={"name": text(100)},
         omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "created_at": "the time of the import"},
     ),
     "sources": Section(
         model=Source,
         fields={
-            "id": Id(),
+            "id": Id,
             "key": _KEY,
-            "kind": OneOf(choices=tuple(SourceKind.values)),
-            "config": Json(type_=dict),
-            "title": Text(most=300),
-            "description": Text(),
-            "state": OneOf(choices=tuple(SourceState.values)),
-            "default_tags": Texts(most=100),
-            "default_trust": OneOf(choices=tuple(Trust.values)),
-            "trust_score": Number(),
-            "stars": Integer(most=_SMALL, may_be_absent=True),
-            "total_snippets": Integer(most=_SMALL),
-            "rules": Json(type_=list),
-            "library_id": Text(most=300),
-            "project": Json(type_=dict),
-            "last_indexed_at": Timestamp(may_be_absent=True),
-            "sync_every_minutes": Integer(most=_SMALL, may_be_absent=True),
-            "last_sync_at": Timestamp(may_be_absent=True),
-            "sync_failures": Integer(most=_SMALL),
-            "is_restricted": Boolean(),
-            "created_at": Timestamp(),
+            "kind": one_of(*SourceKind.values),
+            "config": JsonObject,
+            "title": text(300),
+            "description": text(),
+            "state": one_of(*SourceState.values),
+            "default_tags": texts(100),
+            "default_trust": one_of(*Trust.values),
+            "trust_score": Number,
+            "stars": integer(most=_SMALL) | None,
+            "total_snippets": integer(most=_SMALL),
+            "rules": JsonList,
+            "library_id": text(300),
+            "project": JsonObject,
+            "last_indexed_at": Timestamp | None,
+            "sync_every_minutes": integer(most=_SMALL) | None,
+            "last_sync_at": Timestamp | None,
+            "sync_failures": integer(most=_SMALL),
+            "is_restricted": bool,
+            "created_at": Timestamp,
         },
         omitted={
             "workspace": _OF_WORKSPACE,
@@ -126,50 +128,50 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     ),
     "readers": Section(
         model=SourceReader,
-        fields={"source_number": row_number(), "group_number": row_number()},
+        fields={"source_number": ROW_NUMBER, "group_number": ROW_NUMBER},
         omitted={"id": _OWN, "workspace": _OF_WORKSPACE},
     ),
     "versions": Section(
         model=SourceVersion,
         fields={
-            "source_number": row_number(),
-            "tag": Text(most=200),
-            "commit": Text(most=64),
-            "title": Text(most=300),
-            "created_at": Timestamp(),
+            "source_number": ROW_NUMBER,
+            "tag": text(200),
+            "commit": text(64),
+            "title": text(300),
+            "created_at": Timestamp,
         },
         omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "cursor": "the next sync begins from the start"},
     ),
     "spaces": Section(
         model=EmbeddingSpace,
         fields={
-            "model": Text(most=200),
-            "revision": Text(most=100),
-            "dim": Integer(least=1, most=MAX_DIM),
-            "query_prefix": Text(most=200),
-            "passage_prefix": Text(most=200),
-            "languages": Texts(most=16),
-            "state": OneOf(choices=tuple(SpaceState.values)),
-            "epoch": Integer(most=MAX_COUNT),
-            "known_share": Number(may_be_absent=True),
-            "switches_by_itself": Boolean(),
-            "held_because": Text(),
-            "live_until": Timestamp(may_be_absent=True),
-            "retire_at": Timestamp(may_be_absent=True),
-            "created_at": Timestamp(),
+            "model": text(200),
+            "revision": text(100),
+            "dim": integer(least=1, most=MAX_DIM),
+            "query_prefix": text(200),
+            "passage_prefix": text(200),
+            "languages": texts(16),
+            "state": one_of(*SpaceState.values),
+            "epoch": integer(most=MAX_COUNT),
+            "known_share": Number | None,
+            "switches_by_itself": bool,
+            "held_because": text(),
+            "live_until": Timestamp | None,
+            "retire_at": Timestamp | None,
+            "created_at": Timestamp,
         },
         omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "is_indexed": "an import builds the index"},
     ),
     "topics": Section(
         model=Topic,
         fields={
-            "topic_set": Text(most=64),
-            "topic_id": Text(most=100),
-            "text": Text(),
-            "filters": Json(type_=dict),
-            "is_unanswerable": Boolean(),
-            "origin": OneOf(choices=tuple(TopicOrigin.values)),
-            "created_at": Timestamp(),
+            "topic_set": text(64),
+            "topic_id": text(100),
+            "text": text(),
+            "filters": JsonObject,
+            "is_unanswerable": bool,
+            "origin": one_of(*TopicOrigin.values),
+            "created_at": Timestamp,
         },
         omitted={
             "id": _OWN,
@@ -181,32 +183,30 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "judgements": Section(
         model=Judgement,
         fields={
-            "topic_number": row_number(),
-            "source_number": row_number(may_be_absent=True),
-            "version": Text(most=200),
-            "path": Text(most=1_000),
-            "fragment": Text(most=100),
-            "grade": Integer(least=-(2**15), most=2**15 - 1),
+            "topic_number": ROW_NUMBER,
+            "source_number": ROW_NUMBER | None,
+            "version": text(200),
+            "path": text(1_000),
+            "fragment": text(100),
+            "grade": integer(least=-(2**15), most=2**15 - 1),
         },
         omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "place_key": "follows from the source's new id"},
     ),
     "runs": Section(
         model=Run,
         fields={
-            "name": Text(most=100),
-            "topic_set": Text(most=64),
-            "state": OneOf(
-                choices=(RunState.SUCCEEDED.value, RunState.FAILED.value, RunState.CANCELLED.value)
-            ),
-            "settings": Json(type_=dict),
-            "measures": Json(type_=list),
-            "record": Json(type_=dict),
-            "figures": Json(type_=dict),
-            "sources": Texts(most=63),
-            "error": Text(),
-            "created_at": Timestamp(),
-            "started_at": Timestamp(may_be_absent=True),
-            "finished_at": Timestamp(may_be_absent=True),
+            "name": text(100),
+            "topic_set": text(64),
+            "state": one_of(RunState.SUCCEEDED.value, RunState.FAILED.value, RunState.CANCELLED.value),
+            "settings": JsonObject,
+            "measures": JsonList,
+            "record": JsonObject,
+            "figures": JsonObject,
+            "sources": texts(63),
+            "error": text(),
+            "created_at": Timestamp,
+            "started_at": Timestamp | None,
+            "finished_at": Timestamp | None,
         },
         omitted={
             "id": _OWN,
@@ -219,45 +219,45 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "run_topics": Section(
         model=RunTopic,
         fields={
-            "run_number": row_number(),
-            "ordinal": Integer(most=_SMALL),
-            "topic_id": Text(most=100),
-            "text": Text(),
-            "filters": Json(type_=dict),
-            "is_unanswerable": Boolean(),
-            "judgements": Json(type_=list),
-            "ranking": Json(type_=list, may_be_absent=True),
-            "measures": Json(type_=dict),
-            "ms": Number(may_be_absent=True),
-            "is_empty": Boolean(may_be_absent=True),
-            "is_refused": Boolean(may_be_absent=True),
-            "degraded": Texts(most=20),
-            "index_version": Text(most=500),
+            "run_number": ROW_NUMBER,
+            "ordinal": integer(most=_SMALL),
+            "topic_id": text(100),
+            "text": text(),
+            "filters": JsonObject,
+            "is_unanswerable": bool,
+            "judgements": JsonList,
+            "ranking": JsonList | None,
+            "measures": JsonObject,
+            "ms": Number | None,
+            "is_empty": bool | None,
+            "is_refused": bool | None,
+            "degraded": texts(20),
+            "index_version": text(500),
         },
         omitted={"id": _OWN, "workspace": _OF_WORKSPACE},
     ),
     "documents": Section(
         model=Document,
         fields={
-            "doc_id": Id(),
-            "version_number": row_number(),
-            "path": Text(most=1_000),
-            "title": Text(most=500),
-            "lang": Text(most=16),
-            "tags": Texts(most=100),
-            "trust_level": OneOf(choices=tuple(Trust.values)),
-            "mime": Text(most=200),
-            "media": OneOf(choices=tuple(MediaKind.values)),
-            "size_bytes": Integer(),
-            "content_hash": hash_text(),
-            "overrides": Json(type_=dict),
-            "parser_version": Text(most=64),
-            "chunker_version": Text(most=64),
-            "source_mtime_ns": Integer(least=-(2**63), may_be_absent=True),
-            "source_revision": Text(most=200),
-            "requested_at": Timestamp(may_be_absent=True),
-            "indexed_at": Timestamp(),
-            "metadata": Json(type_=dict),
+            "doc_id": Id,
+            "version_number": ROW_NUMBER,
+            "path": text(1_000),
+            "title": text(500),
+            "lang": text(16),
+            "tags": texts(100),
+            "trust_level": one_of(*Trust.values),
+            "mime": text(200),
+            "media": one_of(*MediaKind.values),
+            "size_bytes": integer(),
+            "content_hash": HashText,
+            "overrides": JsonObject,
+            "parser_version": text(64),
+            "chunker_version": text(64),
+            "source_mtime_ns": integer(least=-(2**63)) | None,
+            "source_revision": text(200),
+            "requested_at": Timestamp | None,
+            "indexed_at": Timestamp,
+            "metadata": JsonObject,
         },
         omitted={
             "id": _OWN,
@@ -272,18 +272,18 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "chunks": Section(
         model=Chunk,
         fields={
-            "chunk_id": Id(),
-            "ordinal": Integer(least=-(2**31), most=_SMALL),
-            "kind": OneOf(choices=("code", "info")),
-            "language": Text(most=40),
-            "heading_path": Texts(),
-            "breadcrumb": Text(),
-            "section_label": Text(),
-            "text": Text(),
-            "source_spans": Spans(),
-            "token_count": Integer(least=-(2**31), most=_SMALL),
-            "embed_hash": Id(),
-            "row_version": Integer(least=-(2**31), most=_SMALL),
+            "chunk_id": Id,
+            "ordinal": integer(least=-(2**31), most=_SMALL),
+            "kind": one_of("code", "info"),
+            "language": text(40),
+            "heading_path": texts(),
+            "breadcrumb": text(),
+            "section_label": text(),
+            "text": text(),
+            "source_spans": Spans,
+            "token_count": integer(least=-(2**31), most=_SMALL),
+            "embed_hash": Id,
+            "row_version": integer(least=-(2**31), most=_SMALL),
         },
         omitted={"workspace": _OF_WORKSPACE, "document": "its row's column"},
     ),
@@ -301,6 +301,13 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
         },
     ),
 }
+
+
+@cache
+def section_rows(section: str) -> Rows:
+    """Return the type of the rows of a section."""
+    return rows_of(SECTIONS_BY_NAME[section].fields)
+
 
 #: Reasons by name, for the models that are not carried.
 NOT_CARRIED: Final[Mapping[str, str]] = {

@@ -1,6 +1,6 @@
-"""Kinds of the fields of a bundle's rows: conversion of values to JSON, and validation on the way back.
+"""Types of the fields of a bundle's rows, by which pydantic makes their JSON and validates it.
 
-Everything in a bundle is validated before use: a row has exactly the fields of its section, each of its kind,
+Everything in a bundle is validated before use: a row has exactly the fields of its section, each of its type,
 and only values that Postgres can store.
 """
 
@@ -9,55 +9,67 @@ import math
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
+from typing_extensions import TypedDict
 
 from search.retrieval.errors import preview
 from search.retrieval.text.sanitize import is_storable
 
+#: Types by the names of the fields.
+Fields = Mapping[str, Any]
+Rows = TypeAdapter[dict[str, Any]]
+
+STRICT: Final = ConfigDict(strict=True, extra="forbid")
 #: Limit of texts without a limit of their own.
-MAX_TEXT_CHARS = 20_000_000
-_INT64_LIMIT = 2**63
+MAX_TEXT_CHARS: Final = 20_000_000
 #: Limit of counters that continue after an import.
-MAX_COUNT = 2**53
-_HEX32 = re.compile(r"[0-9a-f]{32}")
-_HEX64 = re.compile(r"[0-9a-f]{64}")
+MAX_COUNT: Final = 2**53
+_INT64_LIMIT: Final = 2**63
+_WRONG_FIELDS: Final = {"missing", "extra_forbidden", "unexpected_keyword_argument"}
+_HEX32: Final = re.compile(r"[0-9a-f]{32}")
 # Deeper than any stored value, and far below the recursion limit of Python's parser.
-_MAX_DEPTH = 400
+_MAX_DEPTH: Final = 400
 
 
-class Kind(Protocol):
-    """A kind of field."""
-
-    def to_json(self, value: Any) -> Any:
-        """Convert a row's value to JSON."""
-        ...
-
-    def from_json(self, value: Any) -> Any:
-        """Validate a JSON value and convert it to a row's value. Raises ValueError with the problem."""
-        ...
+def rows_of(fields: Fields) -> Rows:
+    """Return the type of rows with these fields."""
+    return TypeAdapter(with_config(STRICT)(TypedDict("Row", fields)))  # type: ignore[misc]  # fields by name
 
 
-Fields = Mapping[str, Kind]
-
-
-def row_to_json(fields: Fields, row: Mapping[str, Any]) -> dict[str, Any]:
+def row_to_json(rows: Rows, row: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a row to JSON."""
-    return {name: kind.to_json(row[name]) for name, kind in fields.items()}
+    converted: dict[str, Any] = rows.dump_python(dict(row), mode="json", warnings=False)
+    return converted
 
 
-def row_from_json(fields: Fields, row: Any) -> dict[str, Any]:
-    """Validate a row's JSON and convert it. Raises ValueError, naming the wrong field."""
-    if not isinstance(row, dict) or row.keys() != fields.keys():
-        raise ValueError("has not the fields that belong to it")
-    found: dict[str, Any] = {}
-    for name, kind in fields.items():
-        try:
-            found[name] = kind.from_json(row[name])
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-    return found
+def row_from_json(rows: Rows, row: Any) -> dict[str, Any]:
+    """Validate a row's JSON and convert it. Raises ValueError, naming the wrong field and its value."""
+    try:
+        return rows.validate_python(row)
+    except ValidationError as error:
+        raise ValueError(describe(error)) from error
+
+
+def describe(error: ValidationError) -> str:
+    """Return what is wrong first: the field, its problem and its value."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] in _WRONG_FIELDS:
+        return f"has not the fields that belong to it: {place}"
+    problem = f"{first['msg'].removeprefix('Value error, ')}, not {preview(first['input'])}"
+    return f"{place}: {problem}" if place else problem
 
 
 def canonical_json(value: Any) -> bytes:
@@ -79,202 +91,89 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Field:
-    """Base of kinds whose JSON is the value itself; None is allowed only if it may be absent."""
-
-    may_be_absent: bool = False
-
-    def to_json(self, value: Any) -> Any:
-        return value
-
-    def from_json(self, value: Any) -> Any:
-        if value is None and self.may_be_absent:
-            return None
-        return self._check(value)
-
-    def _check(self, value: Any) -> Any:
-        raise NotImplementedError
+def _parse_id(value: Any) -> uuid.UUID:
+    if not isinstance(value, str) or _HEX32.fullmatch(value) is None:
+        raise ValueError("Input should be 32 hex digits")
+    return uuid.UUID(hex=value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text(_Field):
-    """A text of `most` characters at most."""
-
-    most: int = MAX_TEXT_CHARS
-
-    def _check(self, value: Any) -> str:
-        if not isinstance(value, str) or not is_storable(value):
-            raise ValueError(f"{preview(value)} is no text that can be stored")
-        if len(value) > self.most:
-            raise ValueError(f"{len(value)} characters; at most {self.most} fit")
-        return value
+def _parse_time(value: Any) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError("Input should be a time") from error
+    # Years that are valid in every time zone.
+    if moment.tzinfo is None or not 2 <= moment.year <= 9_998:
+        raise ValueError("Input should be a time with a zone")
+    return moment.astimezone(UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchingText(_Field):
-    """A text that matches a pattern."""
-
-    pattern: re.Pattern[str]
-
-    def _check(self, value: Any) -> str:
-        if not isinstance(value, str) or self.pattern.fullmatch(value) is None:
-            raise ValueError(f"{preview(value)} does not fit {self.pattern.pattern}")
-        return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneOf(_Field):
-    """One of some texts."""
-
-    choices: tuple[str, ...]
-
-    def _check(self, value: Any) -> str:
-        if value not in self.choices:
-            raise ValueError(f"{preview(value)} is not one of {', '.join(self.choices)}")
-        return str(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Integer(_Field):
-    """A whole number from `least` to `most`, both included."""
-
-    least: int = 0
-    most: int = _INT64_LIMIT - 1
-
-    def _check(self, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
-            raise ValueError(f"{preview(value)} is no whole number from {self.least} to {self.most}")
-        return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number(_Field):
-    """A finite number."""
-
-    def _check(self, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{preview(value)} is no number")
-        try:
-            number = float(value)
-        except OverflowError as error:
-            raise ValueError(f"{preview(value)} is too large a number") from error
-        if not math.isfinite(number):
-            raise ValueError(f"{preview(value)} is no finite number")
-        return number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Boolean(_Field):
-    """True or false."""
-
-    def _check(self, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise ValueError(f"{preview(value)} is neither true nor false")
-        return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Id(_Field):
-    """A UUID, as 32 hex digits."""
-
-    def to_json(self, value: uuid.UUID | None) -> str | None:
-        return None if value is None else value.hex
-
-    def _check(self, value: Any) -> uuid.UUID:
-        if not isinstance(value, str) or _HEX32.fullmatch(value) is None:
-            raise ValueError(f"{preview(value)} is no id of 32 hex digits")
-        return uuid.UUID(hex=value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timestamp(_Field):
-    """A time with its zone, by ISO 8601, to the microsecond."""
-
-    def to_json(self, value: datetime | None) -> str | None:
-        return None if value is None else value.astimezone(UTC).isoformat()
-
-    def _check(self, value: Any) -> datetime:
-        try:
-            moment = datetime.fromisoformat(value)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{preview(value)} is no time") from error
-        # Years that are valid in every time zone.
-        if moment.tzinfo is None or not 2 <= moment.year <= 9_998:
-            raise ValueError(f"{preview(value)} is no time with a zone")
-        return moment.astimezone(UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Texts(_Field):
-    """A list of texts of `most` characters each at most."""
-
-    most: int = MAX_TEXT_CHARS
-
-    def to_json(self, value: Any) -> list[str]:
-        return list(value)
-
-    def _check(self, value: Any) -> list[str]:
-        if not isinstance(value, list):
-            raise ValueError(f"{preview(value)} is no list")
-        each = Text(most=self.most)
-        return [each.from_json(text) for text in value]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Json(_Field):
-    """Any JSON of one type."""
-
-    type_: type[dict[str, Any]] | type[list[Any]]
-
-    def _check(self, value: Any) -> Any:
-        if not isinstance(value, self.type_):
-            raise ValueError(f"{preview(value)} is no {self.type_.__name__}")
-        _check_depth(value, _MAX_DEPTH)
-        return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spans(_Field):
-    """A chunk's source spans: objects with a kind, and with first and last line if the kind is `line`."""
-
-    def _check(self, value: Any) -> list[dict[str, Any]]:
-        if not isinstance(value, list):
-            raise ValueError(f"{preview(value)} is no list")
-        for span in value:
-            _check_span(span)
-        _check_depth(value, _MAX_DEPTH)
-        return value
-
-
-def _check_span(span: Any) -> None:
-    if not isinstance(span, dict) or not isinstance(span.get("kind"), str):
-        raise ValueError(f"{preview(span)} is no span")
-    if span["kind"] == "line":
-        start = Integer(least=1).from_json(span.get("start"))
-        Integer(least=start).from_json(span.get("end"))
-
-
-def _check_depth(value: Any, max_depth: int) -> None:
+def _check_json(value: Any, max_depth: int = _MAX_DEPTH) -> Any:
     if isinstance(value, str):
         if not is_storable(value):
-            raise ValueError(f"{preview(value)} can't be stored")
+            raise ValueError("Input should have characters that can be stored")
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("holds a number that is not finite")
+        raise ValueError("Input should have finite numbers")
     elif isinstance(value, dict | list):
         if not max_depth:
-            raise ValueError("is nested too deeply")
+            raise ValueError("Input should be less nested")
         for key in value if isinstance(value, dict) else ():
-            _check_depth(key, max_depth - 1)
+            _check_json(key, max_depth - 1)
         for each in value.values() if isinstance(value, dict) else value:
-            _check_depth(each, max_depth - 1)
+            _check_json(each, max_depth - 1)
+    return value
 
 
-def hash_text() -> MatchingText:
-    """Return the kind of a BLAKE3 hash of 64 hex digits."""
-    return MatchingText(pattern=_HEX64)
+def _check_spans(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for span in spans:
+        kind, start, end = (span.get(name) for name in ("kind", "start", "end"))
+        if not isinstance(kind, str):
+            raise ValueError("Input should be spans with a kind")
+        has_numbers = type(start) is int and type(end) is int
+        if kind == "line" and not (has_numbers and 1 <= start <= end < _INT64_LIMIT):
+            raise ValueError("Input should be spans from one line to another")
+    return spans
 
 
-def row_number(*, may_be_absent: bool = False) -> Integer:
-    """Return the kind of a reference to a row's number, from 1, in another section."""
-    return Integer(least=1, may_be_absent=may_be_absent)
+#: A text that can be stored.
+StorableText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+#: A BLAKE3 of 64 hex digits.
+HashText = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+#: A finite number.
+Number = Annotated[float, Field(allow_inf_nan=False)]
+#: A UUID, as 32 hex digits.
+Id = Annotated[uuid.UUID, BeforeValidator(_parse_id), PlainSerializer(lambda value: value.hex)]
+#: A time with its zone, by ISO 8601, to the microsecond.
+Timestamp = Annotated[
+    datetime,
+    BeforeValidator(_parse_time),
+    PlainSerializer(lambda value: value.astimezone(UTC).isoformat()),
+]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_check_json)]
+JsonList = Annotated[list[Any], AfterValidator(_check_json)]
+#: A chunk's source spans: objects with a kind, and with first and last line if the kind is `line`.
+Spans = Annotated[list[dict[str, Any]], AfterValidator(_check_spans), AfterValidator(_check_json)]
+
+
+def text(most: int = MAX_TEXT_CHARS) -> Any:
+    """Return the type of a text of `most` characters at most."""
+    return Annotated[StorableText, Field(max_length=most)]
+
+
+def texts(most: int = MAX_TEXT_CHARS) -> Any:
+    """Return the type of a list of texts of `most` characters each at most."""
+    return list.__class_getitem__(text(most))
+
+
+def one_of(*choices: str) -> Any:
+    """Return the type of one of some texts."""
+    return Literal.__getitem__(choices)
+
+
+def integer(least: int = 0, most: int = _INT64_LIMIT - 1) -> Any:
+    """Return the type of a whole number from `least` to `most`, both included."""
+    return Annotated[int, Field(ge=least, le=most)]
+
+
+#: The number of a row, from 1, in another section.
+ROW_NUMBER: Final = integer(least=1)

@@ -197,8 +197,8 @@ def check_digests(reader: BundleReader) -> None:
 
 
 def _compare(reader: BundleReader, section: str, found: RowDigest) -> None:
-    manifest = reader.manifest
-    if (found.rows, found.hexdigest()) != (manifest.row_count(section), manifest.section_digest(section)):
+    expected = reader.manifest.sections[section]
+    if (found.rows, found.hexdigest()) != (expected.rows, expected.digest):
         raise BundleDamaged(f"{reader.path} is damaged: {section} is not what was written. Copy it again.")
 
 

@@ -69,7 +69,7 @@ class Loader:
         reach("import_vectors")
 
     def _load_blobs(self) -> None:
-        total, done = self.reader.manifest.row_count("blobs"), 0
+        total, done = self.reader.manifest.sections["blobs"].rows, 0
         small: dict[str, bytes] = {}
         for hash_, pieces in group_blobs(self.reader):
             with tempfile.SpooledTemporaryFile(_BLOB_BATCH_BYTES) as file:

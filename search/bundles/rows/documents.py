@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
-from search.bundles.format.sections import SECTIONS_BY_NAME
+from search.bundles.format.sections import SECTIONS_BY_NAME, section_rows
 from search.bundles.format.values import canonical_json, row_to_json
 from search.mirror.sync.snapshot import ChunkState, DocumentState, stored_values
 from search.models import Chunk, Document
@@ -41,10 +41,11 @@ def read_documents(workspace_id: uuid.UUID) -> Iterator[tuple[Document, list[Chu
 
 def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
     """Yield the uncompressed bodies of the rows of a document's chunks."""
-    fields = SECTIONS_BY_NAME["chunks"].fields
+    names = SECTIONS_BY_NAME["chunks"].fields
     bodies: list[bytes] = []
     for chunk in chunks:
-        bodies.append(canonical_json(row_to_json(fields, {name: getattr(chunk, name) for name in fields})))
+        row = {name: getattr(chunk, name) for name in names}
+        bodies.append(canonical_json(row_to_json(section_rows("chunks"), row)))
         if len(bodies) >= CHUNKS_PER_ROW or sum(map(len, bodies)) >= ROW_BYTES:
             yield b"[%s]" % b",".join(bodies)
             bodies = []

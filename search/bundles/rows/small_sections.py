@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from kebab.people.models import Group, Workspace
-from search.bundles.format.sections import SECTIONS_BY_NAME
+from search.bundles.format.sections import SECTIONS_BY_NAME, section_rows
 from search.bundles.format.values import canonical_json, row_to_json
 from search.models import Judgement, Run, RunTopic, Source, SourceReader, SourceVersion, Topic
 from search.models.evaluation import RunState
@@ -52,7 +52,7 @@ def section_row(section: str, instance: Model, numbers: RowNumbers) -> dict[str,
             values[name] = numbers.of(target, getattr(instance, column))
         else:
             values[name] = getattr(instance, _MASKED.get(name, name))
-    return row_to_json(SECTIONS_BY_NAME[section].fields, values)
+    return row_to_json(section_rows(section), values)
 
 
 def write_small_sections(workspace: Workspace, add: Callable[[str, bytes], int]) -> RowNumbers:

@@ -14,7 +14,6 @@ from kebab.people import audit
 from kebab.people.operator import command_line_access
 from search.bundles.export import export_bundle
 from search.bundles.format.manifest import Manifest, manifest_digest
-from search.bundles.format.values import Timestamp
 
 
 class Command(KebabCommand):
@@ -53,7 +52,7 @@ class Command(KebabCommand):
             "chunks": manifest.chunks,
             "vectors": manifest.vectors,
             "blobs_missing": manifest.blobs_missing,
-            "made_at": Timestamp().to_json(manifest.made_at),
+            "made_at": manifest.made_at.isoformat(),
             "digest": manifest_digest(manifest),
         }
         self.answer(
