@@ -30,14 +30,16 @@ def adapter_of(type_: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(type_)
 
 
-def to_wire(value: Any, *, exclude: Any = None) -> Wire:
+def to_wire(value: Any, *, include: Any = None, exclude: Any = None) -> Wire:
     """Return the fields of a dataclass by name, as JSON values; times are in the zone they have.
 
-    `exclude`: the fields to leave out, as pydantic takes them.
+    `include` and `exclude`: the only fields, and those to leave out, as pydantic takes them.
     """
     kind: Any = type(value)
     # Without warnings: a field of floats may have whole numbers.
-    wire: Wire = adapter_of(kind).dump_python(value, mode="json", exclude=exclude, warnings=False)
+    wire: Wire = adapter_of(kind).dump_python(
+        value, mode="json", include=include, exclude=exclude, warnings=False
+    )
     return wire
 
 

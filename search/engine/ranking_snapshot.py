@@ -15,19 +15,9 @@ from search.retrieval.fusion.legs import ID, TIERS, pack_ids, unpack_ids
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, detail_values
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
-from search.retrieval.types import (
-    Group,
-    Include,
-    LexicalTotal,
-    Mode,
-    RerankOutcome,
-    RetrievalDetail,
-    SearchQuery,
-    SearchResult,
-    VectorWindow,
-)
+from search.retrieval.types import Mode, RetrievalDetail, SearchQuery, SearchResult
 from search.vectors.spaces import LiveSpace
-from search.wire import Wire, to_wire
+from search.wire import adapter_of, to_wire
 
 #: Maximum number of positions in a snapshot.
 MAX_PLACES = 1_000
@@ -170,6 +160,12 @@ def _encode_number(name: str, detail: RetrievalDetail) -> float:
 
 
 _LENGTH = struct.Struct(">I")
+# What later pages need.
+_QUERY_FIELDS = ("text", "operators", "mode", "group", "k", "snippet_chars", "include", "max_text_chars")
+_RESULT_FIELDS = {
+    *("query", "corrected_query", "mode", "index_version", "seq", "related_total"),
+    *("degraded", "warnings", "rerank", "lexical_total", "vector_window"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,9 +185,11 @@ class ResultSnapshot:
     def to_bytes(self) -> bytes:
         """Return the list in a compact form; equal lists have equal bytes."""
         head = {
-            **_query_to_json(self.query),
-            **_result_to_json(self.result),
-            "space": _fields_dict(self.space),
+            "query": {name: getattr(self.query, name) for name in _QUERY_FIELDS},
+            "lexical": self.query.channels and self.query.channels.lexical,
+            "filters": filters_to_json(self.query.filters),
+            "result": to_wire(self.result, include=_RESULT_FIELDS),
+            "space": self.space and to_wire(self.space),
             "places": len(self.ranking),
             "columns": list(self.ranking.columns),
             "copies": self.copies,
@@ -212,79 +210,22 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
     (length,) = _LENGTH.unpack_from(content)
     start = _LENGTH.size + length
     head = json.loads(content[_LENGTH.size : start])
-    mode = Mode(head["mode"])
+    result: SearchResult = adapter_of(SearchResult).validate_python(
+        {**head["result"], "lag": 0, "took_ms": 0.0}
+    )
     return ResultSnapshot(
-        query=_query_from_json(head, mode),
-        result=_result_from_json(head, mode),
+        query=_parse_query(head),
+        result=result,
         space=None if head["space"] is None else LiveSpace(**head["space"]),
-        ranking=RankingSnapshot.from_bytes(mode, head["places"], head["columns"], content[start:]),
+        ranking=RankingSnapshot.from_bytes(result.mode, head["places"], head["columns"], content[start:]),
         copies=head["copies"],
     )
 
 
-def _query_to_json(query: SearchQuery) -> dict[str, Any]:
-    return {
-        "text": query.text,
-        "operators": query.operators,
-        "lexical": None if query.channels is None else query.channels.lexical,
-        "mode": query.mode,
-        "group": query.group,
-        "k": query.k,
-        "snippet_chars": query.snippet_chars,
-        "include": query.include,
-        "max_text_chars": query.max_text_chars,
-        "filters": filters_to_json(query.filters),
-    }
-
-
-def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
-    text, lexical = head["text"], head["lexical"]
+def _parse_query(head: Mapping[str, Any]) -> SearchQuery:
+    text, lexical = head["query"]["text"], head["lexical"]
     return SearchQuery(
-        text=text,
-        operators=head["operators"],
-        mode=mode,
-        group=Group(head["group"]),
-        k=head["k"],
+        **head["query"],
         filters=filters_from_json(head["filters"]),
         channels=None if lexical is None else QueryChannels(vector=text, lexical=lexical, rerank=text),
-        snippet_chars=head["snippet_chars"],
-        include=tuple(map(Include, head["include"])),
-        max_text_chars=head["max_text_chars"],
     )
-
-
-def _result_to_json(result: SearchResult) -> dict[str, Any]:
-    return {
-        "corrected_query": result.corrected_query,
-        "index_version": result.index_version,
-        "seq": result.seq,
-        "related_total": result.related_total,
-        "degraded": result.degraded,
-        "warnings": result.warnings,
-        "rerank": _fields_dict(result.rerank),
-        "lexical_total": _fields_dict(result.lexical_total),
-        "vector_window": _fields_dict(result.vector_window),
-    }
-
-
-def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
-    rerank, total, window = (head[name] for name in ("rerank", "lexical_total", "vector_window"))
-    return SearchResult(
-        query=head["text"],
-        corrected_query=head["corrected_query"],
-        mode=mode,
-        index_version=head["index_version"],
-        seq=head["seq"],
-        related_total=head.get("related_total", 0),
-        lag=0,
-        took_ms=0.0,
-        degraded=tuple(head["degraded"]),
-        warnings=tuple(head["warnings"]),
-        rerank=None if rerank is None else RerankOutcome(**rerank),
-        lexical_total=None if total is None else LexicalTotal(**total),
-        vector_window=None if window is None else VectorWindow(**window),
-    )
-
-
-def _fields_dict(value: LiveSpace | RerankOutcome | LexicalTotal | VectorWindow | None) -> Wire | None:
-    return None if value is None else to_wire(value)
