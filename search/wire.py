@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import fields
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -43,6 +42,11 @@ def to_wire(value: Any, *, include: Any = None, exclude: Any = None) -> Wire:
     return wire
 
 
+def to_document(version: str, value: Any) -> Wire:
+    """Return a result as a document of a published schema, such as `answer.v1`."""
+    return {"schema_version": version, **to_wire(value)}
+
+
 def hit_to_wire(hit: SearchHit) -> Wire:
     """Return a `search_hit.v1`."""
     return {"schema_version": HIT_VERSION, **to_wire(hit, exclude=_UNSENT_OF_HIT)}
@@ -56,16 +60,6 @@ def result_to_wire(result: SearchResult, hit_fields: Collection[str] = ()) -> Wi
         hits = [{name: value for name, value in hit.items() if name in hit_fields} for hit in hits]
     version = SELECTION_VERSION if hit_fields else RESPONSE_VERSION
     return {"schema_version": version, **wire, "hits": hits}
-
-
-def time_to_wire(moment: datetime) -> str:
-    """Return `moment`, which has a time zone, in UTC by ISO 8601 with a final `Z`.
-
-    Raises: ValueError for a moment without a time zone.
-    """
-    if moment.tzinfo is None:
-        raise ValueError(f"{moment.isoformat()} has no time zone; make it aware where it is read.")
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 adapter_of(SearchResult)  # made with the application, in whose memory the processes of a stack share it

@@ -1,9 +1,12 @@
 """Changes of a workspace's embedding model: build, switch, roll back, delete, and their status."""
 
-from typing import Any
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
 
-from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db import models, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from ingest.jobs.queue.request import request_embedding
@@ -20,10 +23,63 @@ from search.embedders.configured import allowed_embedders, find_maker, get_embed
 from search.errors import SpaceConflict, UnknownEmbedder
 from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, SpaceState
 from search.retrieval.errors import preview
+from search.retrieval.wire_types import Count, Keyword, NonEmpty, NonNegative, Rank, Score
 from search.vectors.lifecycle import held_reason, hold, retire, roll_back, start_build, switch
 
 _WORSE = "The golden queries get worse."
 _FORCE = "To switch all the same: kebab reembed switch --force"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceStatus:
+    """One embedding space of a workspace: vectors of one model that can be compared with each other."""
+
+    #: Names the space where one is to be retired.
+    id: Rank
+    model: NonEmpty
+    revision: str
+    dim: Rank
+    query_prefix: str
+    passage_prefix: str
+    state: SpaceState
+    #: Who makes its vectors; None: no embedder of the settings does.
+    embedder: str | None
+    #: Chunks that have their vector in it.
+    vectors: Count
+    #: Their share of all chunks.
+    coverage: Score
+    #: Seconds until it is full at the rate of the job that runs; None: none runs, or it is not filled.
+    eta_s: NonNegative | None
+    is_indexed: bool
+    #: Why it does not go live by itself once it is full.
+    held: str | None
+    live_until: datetime | None
+    #: From then on it is deleted.
+    kept_until: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingStatus:
+    """The embedder of a workspace, its embedding spaces, how full they are and when they will be."""
+
+    #: The slug.
+    workspace: NonEmpty
+    #: The name of the one that the workspace is to have.
+    embedder: NonEmpty
+    #: Names that it may choose from, the operator's own first.
+    allowed: Annotated[tuple[NonEmpty, ...], Keyword("uniqueItems", True)]
+    chunks: Count
+    #: The space that searches use; None before the first vector.
+    live: SpaceStatus | None
+    building: SpaceStatus | None
+    #: Kept to go back to, or being deleted; the newest first.
+    retired: tuple[SpaceStatus, ...]
+    chunks_per_s: NonNegative | None
+    #: The embedding job that waits or runs.
+    job: uuid.UUID | None
+    #: What that job waits for.
+    error: str | None
 
 
 def begin_reembedding(
@@ -84,8 +140,8 @@ def request_space_deletion(workspace: Workspace, space_id: int, *, requested_by:
         return retire(space)
 
 
-def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
-    """Return `embedding.v1`: the workspace's embedder and its spaces with their coverage and remaining time.
+def embedding_status(workspace: Workspace, reader: Reader) -> EmbeddingStatus:
+    """Return the workspace's embedder and its spaces with their coverage and remaining time.
 
     Counts cover what `reader` may read. A reader from whom sources are hidden gets no job either: its rate
     and its error would reveal work on those.
@@ -98,24 +154,27 @@ def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
     job = _open_job(workspace) if reads_everything else None
     rate = None if job is None else items_per_s(job)
     spaces = [
-        _space_status(space, min(vectors.get(space.pk, 0), chunks), chunks, rate)
-        | {"held": _hold_reason(space, reads_everything)}
+        _space_status(
+            space,
+            (min(vectors.get(space.pk, 0), chunks), chunks),
+            rate=rate,
+            held=_hold_reason(space, reads_everything),
+        )
         for space in EmbeddingSpace.objects.in_workspace(workspace).order_by("-pk")
     ]
-    by_state = {state: [each for each in spaces if each["state"] == state] for state in SpaceState.values}
-    return {
-        "schema_version": "embedding.v1",
-        "workspace": workspace.slug,
-        "embedder": workspace_embedder_name(workspace),
-        "allowed": list(allowed_embedders()),
-        "chunks": chunks,
-        "live": next(iter(by_state[SpaceState.LIVE]), None),
-        "building": next(iter(by_state[SpaceState.BUILDING]), None),
-        "retired": by_state[SpaceState.RETIRED],
-        "chunks_per_s": rate,
-        "job": None if job is None else str(job.pk),
-        "error": None if job is None else job.error or None,
-    }
+    by_state = {state: [each for each in spaces if each.state == state] for state in SpaceState}
+    return EmbeddingStatus(
+        workspace=workspace.slug,
+        embedder=workspace_embedder_name(workspace),
+        allowed=tuple(allowed_embedders()),
+        chunks=chunks,
+        live=next(iter(by_state[SpaceState.LIVE]), None),
+        building=next(iter(by_state[SpaceState.BUILDING]), None),
+        retired=tuple(by_state[SpaceState.RETIRED]),
+        chunks_per_s=rate,
+        job=None if job is None else job.pk,
+        error=None if job is None else job.error or None,
+    )
 
 
 def _allowed_embedder(name: str) -> Embedder | None:
@@ -142,7 +201,7 @@ def _readable_rows(
 
 
 def _vectors_by_space(vectors: "QuerySet[ChunkVector]") -> dict[int, int]:
-    rows = vectors.values("space").annotate(vectors=Count("chunk_id"))
+    rows = vectors.values("space").annotate(vectors=models.Count("chunk_id"))
     return dict(rows.values_list("space", "vectors"))
 
 
@@ -150,7 +209,11 @@ def _open_job(workspace: Workspace) -> Job | None:
     return Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES).first()
 
 
-def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float | None) -> dict[str, Any]:
+def _space_status(
+    space: EmbeddingSpace, counts: tuple[int, int], *, rate: float | None, held: str | None
+) -> SpaceStatus:
+    """Return the status of a space by the numbers of its vectors and of all chunks."""
+    vectors, chunks = counts
     is_ending = (
         space.state == SpaceState.RETIRED
         and space.retire_at is not None
@@ -158,24 +221,24 @@ def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float 
     )
     maker = find_maker(space)
     is_filled = maker is not None and not is_ending
-    return {
-        "id": space.pk,
-        "model": space.model,
-        "revision": space.revision,
-        "dim": space.dim,
-        "query_prefix": space.query_prefix,
-        "passage_prefix": space.passage_prefix,
-        "state": space.state,
-        "embedder": None if maker is None else maker[0],
-        "vectors": vectors,
-        "coverage": round(vectors / chunks, 6) if chunks else 1.0,
-        "eta_s": _eta_s(chunks - vectors, rate if is_filled else None),
-        "is_indexed": space.is_indexed,
-        "held": None,
-        "live_until": space.live_until,
-        "kept_until": space.retire_at,
-        "created_at": space.created_at,
-    }
+    return SpaceStatus(
+        id=space.pk,
+        model=space.model,
+        revision=space.revision,
+        dim=space.dim,
+        query_prefix=space.query_prefix,
+        passage_prefix=space.passage_prefix,
+        state=SpaceState(space.state),
+        embedder=None if maker is None else maker[0],
+        vectors=vectors,
+        coverage=round(vectors / chunks, 6) if chunks else 1.0,
+        eta_s=_eta_s(chunks - vectors, rate if is_filled else None),
+        is_indexed=space.is_indexed,
+        held=held,
+        live_until=space.live_until,
+        kept_until=space.retire_at,
+        created_at=space.created_at,
+    )
 
 
 def _hold_reason(space: EmbeddingSpace, reads_everything: bool) -> str | None:

@@ -11,6 +11,7 @@ from search.access.querysets import visible_documents
 from search.answers.types import AnswerCitation
 from search.models import Chunk
 from search.retrieval.citation import Citation
+from search.retrieval.wire_types import Rank
 
 
 class CitationState(StrEnum):
@@ -28,10 +29,23 @@ class CitationState(StrEnum):
 class CheckedCitation:
     """A citation of an answer and its current state."""
 
-    cited: AnswerCitation
+    #: The number of its marker.
+    n: Rank
+    #: Where the text stood when the answer was given.
+    cited_uri: str
+    #: stands: the text is in the document, where `citation` says; changed: the document is there and doesn't
+    #: say it any more; gone: there is no such document.
     state: CitationState
     #: Current location of the text; None when it isn't found.
     citation: Citation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCheck:
+    """The check of an answer's citations."""
+
+    answer_id: uuid.UUID
+    citations: tuple[CheckedCitation, ...]
 
 
 def check_citations(
@@ -39,7 +53,11 @@ def check_citations(
 ) -> tuple[CheckedCitation, ...]:
     """Return the state and the current location of each citation's text, ignoring white space. One query."""
     chunks = _chunks_of(workspace, reader, {each.doc_id for each in citations})
-    return tuple(_check(each, chunks.get(each.doc_id)) for each in citations)
+    found = ((each, *_check(each, chunks.get(each.doc_id))) for each in citations)
+    return tuple(
+        CheckedCitation(n=each.n, cited_uri=each.uri, state=state, citation=citation)
+        for each, state, citation in found
+    )
 
 
 def _chunks_of(workspace: Workspace, reader: Reader, doc_ids: set[str]) -> Mapping[str, list[Chunk]]:
@@ -58,17 +76,16 @@ def _chunks_of(workspace: Workspace, reader: Reader, doc_ids: set[str]) -> Mappi
     return found
 
 
-def _check(cited: AnswerCitation, chunks: Sequence[Chunk] | None) -> CheckedCitation:
+def _check(cited: AnswerCitation, chunks: Sequence[Chunk] | None) -> tuple[CitationState, Citation | None]:
     if chunks is None:
-        return CheckedCitation(cited=cited, state=CitationState.GONE, citation=None)
+        return CitationState.GONE, None
     same = [chunk for chunk in chunks if chunk.chunk_id.hex == cited.chunk_id]
     quote = _fold_white_space(cited.quote)
     holder = next((chunk for chunk in (*same, *chunks) if quote in _fold_white_space(chunk.text)), None)
     if holder is not None:
-        return CheckedCitation(cited=cited, state=CitationState.STANDS, citation=holder.citation)
+        return CitationState.STANDS, holder.citation
     first = _first_chunk_of_span(quote, chunks)
-    state = CitationState.CHANGED if first is None else CitationState.STANDS
-    return CheckedCitation(cited=cited, state=state, citation=None if first is None else first.citation)
+    return (CitationState.CHANGED, None) if first is None else (CitationState.STANDS, first.citation)
 
 
 def _first_chunk_of_span(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:

@@ -5,7 +5,7 @@ visible while its reader may read every document that it was made from, and dele
 """
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,28 +19,19 @@ from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import preference
 from search.access.restrictions import hidden_sources
-from search.answers.types import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState, Usage
-from search.answers.wire import answer_citation_to_wire
+from search.answers.types import Answer
 from search.models import AnswerDocument, Document, KeptAnswer
-from search.retrieval.citation import Citation
-from search.retrieval.query.filters import TrustLevel
-from search.retrieval.types import Mode
-from search.wire import to_wire
+from search.wire import adapter_of, to_wire
 
 #: Workspace setting: the number of days that answers are retained; 0: until they are deleted.
 RETENTION_DAYS: Final = "answers_kept_days"
 _BATCH = 500
 _COPIED_FIELDS = (
-    "question",
-    "asked_by",
-    "text",
-    "model",
-    "index_version",
-    "seq",
-    "lag",
-    "took_ms",
-    "created_at",
+    *("conversation_id", "question", "asked_by", "text", "model"),
+    *("index_version", "seq", "lag", "took_ms", "created_at"),
 )
+# Stored as JSON, or by their names.
+_DUMPED_FIELDS = {"state", "citations", "hits", "usage", "mode", "degraded", "warnings"}
 
 
 def store_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Collection[str]) -> bool:
@@ -128,19 +119,11 @@ def answer_doc_ids(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set[s
 
 def answer_from_row(row: KeptAnswer) -> Answer:
     """Return a stored answer as it was given."""
-    return Answer(
-        answer_id=row.pk,
-        conversation_id=row.conversation_id,
-        state=AnswerState(row.state),
-        reason=AnswerReason(row.reason) if row.reason else None,
-        citations=tuple(AnswerCitation(**_restore_fields(each)) for each in row.citations),
-        hits=tuple(AnswerHit(**_restore_fields(each)) for each in row.hits),
-        usage=None if row.usage is None else Usage(**row.usage),
-        mode=Mode(row.mode),
-        degraded=tuple(row.degraded),
-        warnings=tuple(row.warnings),
-        **{name: getattr(row, name) for name in _COPIED_FIELDS},
+    values = {name: getattr(row, name) for name in (*_COPIED_FIELDS, *_DUMPED_FIELDS)}
+    answer: Answer = adapter_of(Answer).validate_python(
+        values | {"answer_id": row.pk, "reason": row.reason or None}
     )
+    return answer
 
 
 def _readable(workspace: Workspace, reader: Reader) -> "QuerySet[KeptAnswer]":
@@ -159,26 +142,8 @@ def _fields(workspace: Workspace, asker: Caller, answer: Answer) -> dict[str, An
     return {
         "id": answer.answer_id,
         "workspace": workspace,
-        "conversation_id": answer.conversation_id,
         "creator": asker.identity,
-        "state": answer.state.value,
         "reason": answer.reason.value if answer.reason else "",
-        "citations": [answer_citation_to_wire(each) for each in answer.citations],
-        "hits": [to_wire(each) for each in answer.hits],
-        "usage": None if answer.usage is None else to_wire(answer.usage),
-        "mode": answer.mode.value,
-        "degraded": list(answer.degraded),
-        "warnings": list(answer.warnings),
+        **to_wire(answer, include=_DUMPED_FIELDS),
         **{name: getattr(answer, name) for name in _COPIED_FIELDS},
-    }
-
-
-def _restore_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a citation or a hit from its stored JSON."""
-    citation = {name: value for name, value in stored["citation"].items() if name != "uri"}
-    fields = {name: value for name, value in stored.items() if name != "uri"}
-    return fields | {
-        "heading_path": tuple(stored["heading_path"]),
-        "trust_level": TrustLevel(stored["trust_level"]),
-        "citation": Citation(**citation),
     }

@@ -1,13 +1,14 @@
 """Answers, their states and reasons, and the events of answering."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from search.retrieval.citation import Citation
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode
+from search.retrieval.wire_types import Count, Degraded, HexId, NonEmpty, NonNegative, Rank, Score
 
 
 class AnswerState(StrEnum):
@@ -52,14 +53,13 @@ class AnswerReason(StrEnum):
 class AnswerHit:
     """A chunk that was found for the question."""
 
-    #: From 1, in the order of the search.
-    rank: int
-    #: In [0, 1].
-    score: float
+    #: In the order of the search.
+    rank: Rank
+    score: Score
     #: The number of its marker; None when it didn't fit into the prompt.
     n: int | None
-    chunk_id: str
-    doc_id: str
+    chunk_id: HexId
+    doc_id: HexId
     title: str
     heading_path: tuple[str, ...]
     source: str
@@ -72,22 +72,23 @@ class AnswerHit:
 class AnswerCitation:
     """The cited passage of a marker `[#n]` in the answer's text."""
 
-    n: int
-    chunk_id: str
-    doc_id: str
+    n: Rank
+    chunk_id: HexId
+    doc_id: HexId
     title: str
     heading_path: tuple[str, ...]
     source: str
     version: str | None
     trust_level: TrustLevel
     citation: Citation
-    #: The cited text at the time of the answer.
+    #: The cited text at the time of the answer: plain text, never markup.
     quote: str
+    #: That of the citation: `guides/install.md#L7-L12`.
+    uri: str = field(init=False, default="", repr=False, compare=False)
 
-    @property
-    def uri(self) -> str:
-        """Return the location of the cited text: `guides/install.md#L7-L12`."""
-        return self.citation.uri
+    def __post_init__(self) -> None:
+        # A frozen dataclass allows no ordinary assignment, not even here.
+        object.__setattr__(self, "uri", self.citation.uri)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,29 +104,37 @@ class Answer:
     """An answer in any state; `degraded` and `warnings` name missing parts."""
 
     answer_id: uuid.UUID
+    #: Given with the next question, that goes on with this one.
     conversation_id: uuid.UUID
     #: The caller's name in the audit log.
     asked_by: str
-    question: str
-    #: With markers `[#n]`; '' when refused, or when the model wrote nothing.
+    question: NonEmpty
+    #: Plain text with markers `[#n]`, each of which leads to the citation with that n; '' when refused, or
+    #: when the model wrote nothing.
     text: str
+    #: grounded: a model's text with at least one marker and none of a passage that it was not given;
+    #: extractive: the documents' own sentences, because no model is configured; refused: the documents don't
+    #: hold it, and no model was asked; failed: the model gave no whole answer.
     state: AnswerState
-    #: None when grounded or extractive.
+    #: Why it is refused, ungrounded or failed; else None.
     reason: AnswerReason | None
     #: In order of first occurrence in the text.
     citations: tuple[AnswerCitation, ...]
+    #: The chunks that were found for the question, best first.
     hits: tuple[AnswerHit, ...]
     #: The model's name; None when no model was asked.
     model: str | None
     usage: Usage | None
     mode: Mode
     index_version: str
-    #: Sequence number of the last change in the index that was searched, and its lag in changes.
-    seq: int
-    lag: int
-    took_ms: float
+    #: Sequence number of the last change in the index that was searched.
+    seq: Count
+    #: Number of changes that it lacked.
+    lag: Count
+    took_ms: NonNegative
     created_at: datetime
-    degraded: tuple[str, ...] = ()
+    #: Legs that took no part or were stopped.
+    degraded: Degraded = ()
     warnings: tuple[str, ...] = ()
 
 

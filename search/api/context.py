@@ -15,7 +15,7 @@ from search.api.wire_schemas import wire_component
 from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
 from search.libraries.formats import snippets_text
 from search.libraries.library import choose_library
-from search.libraries.wire import context_to_wire
+from search.wire import to_document
 
 
 class ContextQuery(FormatFields):
@@ -54,4 +54,4 @@ class ContextView(WorkspaceView):
         )
         if self.query["type"] == "txt":
             return HttpResponse(snippets_text(context.rules, context.snippets), content_type=PLAIN_TEXT)
-        return Response(context_to_wire(context))
+        return Response(to_document("context.v1", context))

@@ -33,7 +33,7 @@ from search.retrieval.fusion.post_fusion import TOP_M
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
-from search.wire import to_wire
+from search.wire import to_document
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000
@@ -153,7 +153,7 @@ class ContextPackView(WorkspaceView):
         given = strict_body(request, ContextPackBody)
         context, seq = context_request(self.workspace, given), awaited_seq(self.workspace, given)
         pack = build_context_pack(self.workspace, self.access.reader, context, min_seq=seq)
-        return json_response({"schema_version": _VERSION, **to_wire(pack)})
+        return json_response(to_document(_VERSION, pack))
 
 
 def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRequest:

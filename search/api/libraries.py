@@ -18,9 +18,9 @@ from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
 from search.libraries.ids import MAX_ID_CHARS
 from search.libraries.library import choose_library
-from search.libraries.wire import libraries_to_wire, snippets_to_wire
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filters import ChunkKind
+from search.wire import to_document
 
 READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 PLAIN_TEXT = "text/plain; charset=utf-8"
@@ -94,8 +94,8 @@ class LibrarySearchView(WorkspaceView):
         reader, limit = self.access.reader, self.query["limit"]
         found = find.find_libraries(self.workspace, reader, name, query=query, limit=limit)
         if self.query["type"] == "txt":
-            return HttpResponse(libraries_text(found.libraries), content_type=PLAIN_TEXT)
-        return Response(libraries_to_wire(name, query, found))
+            return HttpResponse(libraries_text(found.results), content_type=PLAIN_TEXT)
+        return Response(to_document("library_search.v1", found))
 
 
 class SnippetSearchView(WorkspaceView):
@@ -115,4 +115,4 @@ class SnippetSearchView(WorkspaceView):
             offset=self.query["offset"],
         )
         found = snippets.search_snippets(self.workspace, reader, library, self.query["query"], page)
-        return Response(snippets_to_wire(library, self.query["query"], found))
+        return Response(to_document("snippet_search.v1", found))

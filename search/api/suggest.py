@@ -1,6 +1,5 @@
 """`/workspaces/{ws}/suggest`: suggestions for a partly typed query."""
 
-from dataclasses import asdict
 from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -13,7 +12,8 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 from search.api.wire_schemas import wire_component
-from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
+from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, suggest
+from search.wire import to_document
 
 SUGGEST_VERSION = "suggest_response.v1"
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
@@ -39,13 +39,4 @@ class SuggestView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """Suggest titles, then headings, then words, only from documents that the caller may read."""
         found = suggest(self.workspace, self.query["q"], reader=self.access.reader, limit=self.query["limit"])
-        return Response(_to_wire(found))
-
-
-def _to_wire(found: Suggestions) -> dict[str, object]:
-    return {
-        "schema_version": SUGGEST_VERSION,
-        "query": found.query,
-        "suggestions": [asdict(each) for each in found.suggestions],
-        "degraded": list(found.degraded),
-    }
+        return Response(to_document(SUGGEST_VERSION, found))

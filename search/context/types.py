@@ -1,15 +1,15 @@
 """Context packs and their parts."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from search.context.request import BudgetUnit, ResponseMode
 from search.retrieval.citation import Citation
 from search.retrieval.expansion import ReachedBy, ReachedChunk
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode, RerankOutcome
+from search.retrieval.wire_types import Count, Degraded, HexId, Keyword, NonEmpty, NonNegative, Rank, Score
 
-#: `estimate`: tokens when the default model's tokenizer is not installed, on the high side.
 CountedBy = Literal["code points", "model", "estimate"]
 
 
@@ -18,27 +18,28 @@ class PackedText:
     """A segment of a pack: its text, its citation and how it was reached."""
 
     text: str
-    #: Whether the text is exactly the cited lines of the file, joined by line feeds.
+    #: Whether the text is exactly the cited lines of the file, joined by line feeds; else it is what was read
+    #: there.
     verbatim: bool
     #: The programming language of its first chunk, None for prose.
     code_lang: str | None
     citation: Citation
-    #: The best of its chunks' scores, in [0, 1].
-    score: float
+    #: The best of its chunks' scores.
+    score: Score
     #: How its best chunk was reached.
     reached_by: ReachedBy
     #: In the budget's unit, with citation and fence if the budget includes these.
-    size: int
+    size: Count
     #: In the document's order.
-    chunks: tuple[ReachedChunk, ...]
+    chunks: Annotated[tuple[ReachedChunk, ...], Keyword("minItems", 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedDocument:
     """A document with its segments, three at most, in file order."""
 
-    doc_id: str
-    doc_path: str
+    doc_id: HexId
+    doc_path: NonEmpty
     title: str
     source: str
     version: str | None
@@ -46,8 +47,9 @@ class PackedDocument:
     tags: tuple[str, ...]
     trust_level: TrustLevel
     #: The best of its segments' scores.
-    score: float
-    segments: tuple[PackedText, ...]
+    score: Score
+    #: In file order, apart from each other.
+    segments: Annotated[tuple[PackedText, ...], Keyword("minItems", 1), Keyword("maxItems", 3)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class Symbol:
     """A definition or heading in a file."""
 
     #: Outermost first, its own last: ("class Cart", "method total").
-    heading_path: tuple[str, ...]
+    heading_path: Annotated[tuple[str, ...], Keyword("minItems", 1)]
     citation: Citation
     #: Whether it contains a hit.
     has_hit: bool
@@ -65,16 +67,16 @@ class Symbol:
 class OutlinedFile:
     """A file with hits and its symbols."""
 
-    doc_id: str
-    doc_path: str
+    doc_id: HexId
+    doc_path: NonEmpty
     source: str
     version: str | None
     #: The programming language of most chunks, None for prose.
     code_lang: str | None
-    score: float
+    score: Score
     #: In file order; a selection for a long file.
     symbols: tuple[Symbol, ...]
-    symbols_left_out: int
+    symbols_left_out: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +85,9 @@ class Overview:
 
     files: tuple[OutlinedFile, ...]
     #: Number of files with hits that didn't fit.
-    left_out: int
+    left_out: Count
     #: Size of its text, in the budget's unit.
-    size: int
+    size: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +95,9 @@ class BudgetUse:
     """The budget, and the amount that overview and segments take."""
 
     unit: BudgetUnit
-    total: int
-    used: int
+    total: Rank
+    used: Count
+    #: Tokens are the default model's, or estimated on the high side where its tokenizer is not installed.
     counted_by: CountedBy
 
 
@@ -107,17 +110,19 @@ class ContextPack:
     response_mode: ResponseMode
     mode: Mode
     index_version: str
-    #: Sequence number of the last change in the index that was searched, and its lag in changes.
-    seq: int
-    lag: int
-    took_ms: float
-    degraded: tuple[str, ...]
+    #: Sequence number of the last change in the index that was searched.
+    seq: Count
+    #: Number of changes that it lacked.
+    lag: Count
+    took_ms: NonNegative
+    #: Legs that took no part or were stopped.
+    degraded: Degraded
     warnings: tuple[str, ...]
     rerank: RerankOutcome | None
     budget: BudgetUse
     #: Number of chunks that were reached and didn't fit.
-    left_out: int
-    #: None unless requested.
+    left_out: Count
+    #: The files that were found and what is in them; None unless requested.
     overview: Overview | None
     files: tuple[PackedDocument, ...]
 

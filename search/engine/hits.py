@@ -20,12 +20,10 @@ from search.retrieval.query.plain_match import marked_units
 from search.retrieval.staleness import stale_before
 from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
-from search.retrieval.types import HitSection, Include, SearchHit, SearchQuery, Sort
+from search.retrieval.types import MAX_SECTIONS, HitSection, Include, SearchHit, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
-#: Passages of a document that its hit shows.
-MAX_SECTIONS = 3
 # Chunks with this share of their words in common, and some words, are near-copies; a page shows two of them.
 _NEAR_SHARE = 0.9
 _LEAST_WORDS = 20

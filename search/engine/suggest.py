@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import apsw
 from django.db.models.functions import Length
@@ -25,6 +25,7 @@ from search.models import Document
 from search.retrieval.query.completion import LAST_CHARACTER, TypedText
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.unicode_scripts import fold
+from search.retrieval.wire_types import HexId, Keyword, NonEmpty
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
@@ -41,22 +42,24 @@ class Suggestion:
     """A possible completion of the typed text."""
 
     kind: Kind
-    #: The text to search for.
-    text: str
+    #: The text to search for; of a word the query with its last word completed.
+    text: NonEmpty
     #: The document that has the title or heading; None for a word.
-    doc_id: str | None = None
-    doc_path: str | None = None
+    doc_id: HexId | None = None
+    doc_path: NonEmpty | None = None
     #: A chunk below the heading; None for a title or a word.
-    chunk_id: str | None = None
+    chunk_id: HexId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestions:
-    """Titles, then headings, then words; `degraded` names the missing parts."""
+    """Completions of what was typed so far: titles, then headings, then words."""
 
+    #: As typed.
     query: str
-    suggestions: tuple[Suggestion, ...] = ()
-    degraded: tuple[str, ...] = ()
+    suggestions: Annotated[tuple[Suggestion, ...], Keyword("maxItems", MAX_LIMIT)] = ()
+    #: `lexical` while this node's mirror can't be read; titles are there all the same.
+    degraded: tuple[Annotated[str, Keyword("enum", ["lexical"])], ...] = ()
 
 
 @limited_search

@@ -8,9 +8,10 @@ from kebab.people.reader import Reader
 from search.embedders.minilm.tokenizer import TokenCounter
 from search.engine.search import search
 from search.libraries.formats import SEPARATOR, rules_text, snippet_text
-from search.libraries.library import ChosenLibrary
+from search.libraries.library import ChosenLibrary, NamedLibrary
 from search.libraries.snippets import LibrarySnippet, SnippetResults, library_filters, read_snippets
 from search.retrieval.types import SearchQuery
+from search.retrieval.wire_types import Count
 
 DEFAULT_TOKENS: Final = 10_000
 MAX_TOKENS: Final = 1_000_000
@@ -20,14 +21,15 @@ MAX_SNIPPETS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryContext:
-    """The rules and snippets that a tool receives for a question."""
+    """A library's rules and its best snippets for a question, within a budget of tokens."""
 
-    library: ChosenLibrary
+    library: NamedLibrary
     query: str
     rules: tuple[str, ...]
     snippets: tuple[LibrarySnippet, ...]
-    #: Tokens of its text form.
-    total_tokens: int
+    #: Of the same rules and snippets as text.
+    total_tokens: Count
+    #: Legs that took no part or were stopped.
     degraded: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -45,7 +47,7 @@ def gather_context(
     rules = budget.take_rules(library.rules)
     snippets = budget.take_snippets(found.snippets) if len(rules) == len(library.rules) else ()
     return LibraryContext(
-        library=library,
+        library=library.named,
         query=query,
         rules=rules,
         snippets=snippets,

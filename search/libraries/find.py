@@ -2,22 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
+from pydantic import Field
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.querysets import visible_sources
 from search.engine.search import search
 from search.engine.time_limit import limited_search
-from search.libraries.library import Version, versions_of
+from search.libraries.library import LibraryId, Version, versions_of
 from search.libraries.prefix_match import plain_terms
 from search.libraries.snippets import has_every_term
-from search.models import Source
+from search.models import Source, SourceState
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
+from search.retrieval.wire_types import Count, Keyword, NonNegative
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
@@ -39,16 +42,32 @@ _ROUNDS = 8
 class RankedLibrary:
     """A library with its score."""
 
-    source: Source
+    #: `/owner/repo`, or `/local/<slug>`.
+    id: LibraryId
+    title: str
+    description: str
+    #: Chunks of the default branch.
+    total_snippets: Count
+    #: With one decimal.
+    trust_score: Annotated[NonNegative, Keyword("maximum", 10)]
+    stars: Count | None
+    #: Newest first; none: there is only the default branch.
     versions: tuple[Version, ...]
-    score: float
+    state: SourceState
+    last_indexed_at: datetime
+    score: NonNegative
+    #: The source's, in place of an empty title.
+    key: Annotated[str, Field(exclude=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryResults:
-    """Libraries, best first, and the degradations of the search through their content."""
+    """Libraries found by a name, best first."""
 
-    libraries: tuple[RankedLibrary, ...]
+    library_name: str
+    query: str
+    results: Annotated[tuple[RankedLibrary, ...], Keyword("maxItems", MAX_LIMIT)]
+    #: Legs that took no part or were stopped: libraries that only content would have found may be missing.
     degraded: tuple[str, ...]
 
 
@@ -67,11 +86,26 @@ def find_libraries(
     ranked = _break_ties(_best_with_ties(candidates, limit), query, content)[:limit]
     versions = versions_of(workspace, ranked)
     return LibraryResults(
-        libraries=tuple(
-            RankedLibrary(source=source, versions=versions[source.pk], score=round(source.points, 2))
-            for source in ranked
-        ),
+        library_name=name,
+        query=query,
+        results=tuple(_describe(source, versions[source.pk]) for source in ranked),
         degraded=tuple(sorted(content.degraded)),
+    )
+
+
+def _describe(source: Any, versions: tuple[Version, ...]) -> RankedLibrary:
+    return RankedLibrary(
+        id=source.library_id,
+        title=source.title,
+        description=source.description,
+        total_snippets=source.total_snippets,
+        trust_score=source.trust_score,
+        stars=source.stars,
+        versions=versions,
+        state=source.state,
+        last_indexed_at=source.last_indexed_at,
+        score=round(source.points, 2),
+        key=source.key,
     )
 
 

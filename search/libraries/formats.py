@@ -44,14 +44,13 @@ def snippet_text(snippet: LibrarySnippet) -> str:
 
 
 def _library_text(number: int, found: RankedLibrary) -> str:
-    source = found.source
     tags = ", ".join(_line(version.tag) for version in found.versions)
     return "\n".join(
         [
-            f"{number}. {_line(source.title) or source.key}",
-            f"   Library ID: {source.library_id}",
-            f"   Description: {_line(source.description) or 'No description'}",
-            f"   Snippets: {source.total_snippets} | Trust Score: {source.trust_score:.1f}/10",
+            f"{number}. {_line(found.title) or found.key}",
+            f"   Library ID: {found.id}",
+            f"   Description: {_line(found.description) or 'No description'}",
+            f"   Snippets: {found.total_snippets} | Trust Score: {found.trust_score:.1f}/10",
             f"   Available Versions: {tags or DEFAULT_BRANCH}",
         ]
     )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from django.db.models import Exists, OuterRef
 
@@ -13,7 +13,10 @@ from kebab.people.reader import Reader
 from search.access.querysets import visible_sources
 from search.libraries.ids import Reference, parse_references
 from search.models import Document, Source, SourceVersion
+from search.retrieval.wire_types import Keyword, NonEmpty
 
+#: `/owner/repo`, or `/local/<slug>`.
+LibraryId = Annotated[str, Keyword("pattern", "^/[^/@]+/[^/@]+$")]
 T = TypeVar("T")
 
 _PART = re.compile(r"[0-9]+|[^\W\d_]+")
@@ -25,9 +28,20 @@ _LETTERS, _END, _NUMBER = 0, 1, 2
 class Version:
     """A version of a library."""
 
-    tag: str
-    #: '' when it has none.
+    tag: NonEmpty
+    title: NonEmpty | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedLibrary:
+    """A library at one of its versions, as named in results."""
+
+    #: `/owner/repo`, or `/local/<slug>`.
+    id: LibraryId
+    #: None: the default branch.
+    version: NonEmpty | None
     title: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +55,16 @@ class ChosenLibrary:
     def rules(self) -> tuple[str, ...]:
         """Return the rules that its owner has set for readers."""
         return tuple(self.source.rules)
+
+    @property
+    def named(self) -> NamedLibrary:
+        """Return it as named in results."""
+        return NamedLibrary(
+            id=str(self.source.library_id),
+            version=self.version or None,
+            title=self.source.title,
+            description=self.source.description,
+        )
 
 
 def choose_library(workspace: Workspace, reader: Reader, text: str, version: str = "") -> ChosenLibrary:
@@ -72,7 +96,7 @@ def versions_of(workspace: Workspace, sources: Sequence[Source]) -> dict[Any, tu
     versions = SourceVersion.objects.in_workspace(workspace).filter(Exists(documents), source__in=sources)
     by_source: dict[Any, list[Version]] = {source.pk: [] for source in sources}
     for source_id, tag, title in versions.exclude(tag="").values_list("source_id", "tag", "title"):
-        by_source[source_id].append(Version(tag=tag, title=title))
+        by_source[source_id].append(Version(tag=tag, title=title or None))
     return {
         source_id: tuple(newest_first(found, tag_of=lambda version: version.tag))
         for source_id, found in by_source.items()

@@ -13,7 +13,7 @@ from kebab.people.reader import Reader
 from search.engine.search import search
 from search.engine.time_limit import limited_search
 from search.libraries.last_word import parse_unfinished_word
-from search.libraries.library import ChosenLibrary
+from search.libraries.library import ChosenLibrary, NamedLibrary
 from search.libraries.prefix_match import plain_terms, prefix_expression
 from search.models import Chunk
 from search.retrieval.citation import Citation
@@ -21,6 +21,7 @@ from search.retrieval.deadline import is_over
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import ChunkKind, SearchFilters
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
+from search.retrieval.wire_types import HexId, Keyword, NonEmpty, Score
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
@@ -38,14 +39,15 @@ class LibrarySnippet:
     #: Label of its section; '' when it has none, like the breadcrumb.
     title: str
     breadcrumb: str
-    text: str
+    #: All of it.
+    text: NonEmpty
     kind: ChunkKind
     #: The programming language of code.
-    language: str | None
-    #: In [0, 1], higher is better.
-    score: float
-    chunk_id: str
-    doc_id: str
+    language: NonEmpty | None
+    #: Higher is better.
+    score: Score
+    chunk_id: HexId
+    doc_id: HexId
     citation: Citation
     #: Whether its text may contain its own fences.
     is_markdown: Annotated[bool, Field(exclude=True)]
@@ -56,6 +58,18 @@ class SnippetResults:
     """Snippets, best first, with the degradations and warnings of the search."""
 
     snippets: tuple[LibrarySnippet, ...]
+    degraded: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetSearch:
+    """A library's snippets for a query that is being typed, best first."""
+
+    library: NamedLibrary
+    query: str
+    snippets: Annotated[tuple[LibrarySnippet, ...], Keyword("maxItems", MAX_LIMIT)]
+    #: Legs that took no part or were stopped.
     degraded: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -72,7 +86,7 @@ class SnippetPage:
 @limited_search
 def search_snippets(
     workspace: Workspace, reader: Reader, library: ChosenLibrary, typed: str, page: SnippetPage
-) -> SnippetResults:
+) -> SnippetSearch:
     """Search snippets for a query that is being typed, by words only; the last word may be a prefix.
 
     A query that FTS5 refuses, or that takes too long, is repeated with every term quoted. If nothing is
@@ -91,7 +105,15 @@ def search_snippets(
         result = search(workspace, query, reader=reader, with_snippets=False)
     hits = [hit for hit in result.hits if has_every_term(hit)]
     found = read_snippets(workspace, result, hits[page.offset :])
-    return found if hits else _scan_for_last_word(workspace, reader, query, typed, page) or found
+    if not hits:
+        found = _scan_for_last_word(workspace, reader, query, typed, page) or found
+    return SnippetSearch(
+        library=library.named,
+        query=typed,
+        snippets=found.snippets,
+        degraded=found.degraded,
+        warnings=found.warnings,
+    )
 
 
 def _scan_for_last_word(

@@ -27,7 +27,7 @@ class KeptAnswer(models.Model):
     text = models.TextField(blank=True, default="")
     state = models.CharField(max_length=10)
     reason = models.CharField(max_length=20, blank=True, default="")
-    # In the format of `search.answers.wire`.
+    # In the format of `search.answers.types`.
     citations = models.JSONField(default=list, blank=True)
     hits = models.JSONField(default=list, blank=True)
     # Null if no model was called.

@@ -1,21 +1,18 @@
 """Query statistics as JSON-ready dicts. Absent values are None, never omitted."""
 
 from search.query_log.statistics import Analytics
-from search.wire import Wire, time_to_wire, to_wire
+from search.wire import Wire, to_wire
 
 VERSION = "analytics.v1"
 
 
 def analytics_to_wire(slug: str, found: Analytics) -> Wire:
     """Return an `analytics.v1` of the workspace `slug`."""
+    facts = to_wire(found, include={"days", "since", "kept_days", "total", "degraded"})
     return {
         "schema_version": VERSION,
         "workspace": slug,
-        "days": found.days,
-        "since": time_to_wire(found.since),
-        "kept_days": found.kept_days,
-        "total": to_wire(found.total),
-        "degraded": found.degraded,
+        **facts,
         "doors": [{"door": door, "queries": queries} for door, queries in found.doors],
         "top_queries": list(map(to_wire, found.top_queries)),
         "no_hit_queries": list(map(to_wire, found.no_hit_queries)),

@@ -10,9 +10,10 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import Annotated, Literal, assert_never
 
 from search.retrieval.errors import InvalidCitation, preview
+from search.retrieval.wire_types import Count, Keyword, NonEmpty, NonNegative, Rank
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,8 @@ CitationKind = Literal["line", "page", "region", "time"]
 # Limits of the URI's numbers: twelve digits; for a time, nine before the point and three after it.
 _POSITION_LIMIT = 10**12
 _TIME_LIMIT_S = 10**9
+# As published; `parse_uri` is stricter.
+_URI = r"^[^#?]+#(L\d+(-L\d+)?|page=\d+|(page=\d+&)?xywh=\d+,\d+,\d+,\d+|t=\d+\.\d{3},\d+\.\d{3})$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,24 +32,29 @@ class Citation:
 
     kind: CitationKind
     #: POSIX path of the document in its source, not escaped.
-    path: str
+    path: NonEmpty
     #: Heading under which it lies. Not part of the URI.
     section: str | None = None
-    #: Lines, from 1, both included.
-    start: int | None = None
-    end: int | None = None
+    #: First line, from 1.
+    start: Rank | None = None
+    #: Last line, included.
+    end: Rank | None = None
     #: Page, from 1.
-    page: int | None = None
-    #: Pixels from the left and the top, width and height.
-    x: int | None = None
-    y: int | None = None
-    w: int | None = None
-    h: int | None = None
+    page: Rank | None = None
+    #: Pixels from the left.
+    x: Count | None = None
+    #: Pixels from the top.
+    y: Count | None = None
+    #: Width in pixels.
+    w: Rank | None = None
+    #: Height in pixels.
+    h: Rank | None = None
     #: Seconds, in whole milliseconds.
-    start_s: float | None = None
-    end_s: float | None = None
-    #: `parse_uri` is its inverse, except for the section.
-    uri: str = field(init=False, default="", repr=False, compare=False)
+    start_s: NonNegative | None = None
+    #: Seconds, in whole milliseconds.
+    end_s: NonNegative | None = None
+    #: `a/b.md#L7-L12`, `doc.pdf#page=4`, `img.png#xywh=1,2,3,4` or `talk.vtt#t=822.000,850.000`.
+    uri: Annotated[str, Keyword("pattern", _URI)] = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.path:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from search.retrieval.wire_types import HexId, Score
+
 ReachedBy = Literal["hit", "neighbour", "sibling", "import"]
 
 NEIGHBOUR_FACTOR = 0.8
@@ -26,10 +28,10 @@ Follow = Callable[[Sequence[str]], Mapping[str, Mapping[str, int]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachedChunk:
-    """A chunk, its score in [0, 1] and the way it was reached."""
+    """A chunk, its score and the way it was reached."""
 
-    chunk_id: str
-    score: float
+    chunk_id: HexId
+    score: Score
     reached_by: ReachedBy = "hit"
 
 

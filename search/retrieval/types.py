@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, NoReturn, Protocol, runtime_checkable
 
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, preview
@@ -14,10 +14,12 @@ from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
 from search.retrieval.query.rules import PromotedAnswer
 from search.retrieval.text.sanitize import cut_text, strip_unstorable
-from search.retrieval.text.snippet import Highlight
+from search.retrieval.wire_types import Count, Degraded, HexId, Keyword, NonEmpty, NonNegative, Rank, Score
 
 DEFAULT_K = 10
 MAX_K = 1_000
+#: Most passages shown of a document that is a hit.
+MAX_SECTIONS = 3
 DEFAULT_SNIPPET_CHARS = 220
 DEFAULT_TEXT_CHARS = 4_000
 MAX_TEXT_CHARS = 20_000
@@ -182,19 +184,20 @@ class SearchQuery:
 
 @dataclass(slots=True, kw_only=True)
 class RetrievalDetail:
-    """The scores, in [0, 1], and ranks, from 1, behind a hit; None where a leg did not find it."""
+    """The scores and ranks behind a hit; None where a leg did not find it."""
 
     method: Mode
     #: In a single mode, the score of that leg.
-    fusion_score: float
-    lexical_score: float | None = None
-    lexical_rank: int | None = None
-    vector_score: float | None = None
-    vector_rank: int | None = None
-    exact_rank: int | None = None
+    fusion_score: Score
+    lexical_score: Score | None = None
+    lexical_rank: Rank | None = None
+    vector_score: Score | None = None
+    vector_rank: Rank | None = None
+    exact_rank: Rank | None = None
+    #: Whether all of the query's terms were found or some.
     tier: Tier | None = None
-    rerank_score: float | None = None
-    rerank_rank: int | None = None
+    rerank_score: Score | None = None
+    rerank_rank: Rank | None = None
     #: Whether the hit is below the floor: too little of the query is in it.
     related: bool = False
     #: Whether the hit is first because the team has pinned its document for this query.
@@ -210,13 +213,13 @@ class RetrievalDetail:
 class HitSection:
     """A passage of a document that is a hit."""
 
-    chunk_id: str
+    chunk_id: HexId
     heading_path: tuple[str, ...]
     section_label: str
     #: Plain text.
     snippet: str
     #: Code-point offsets into the snippet, in order, without overlap.
-    highlights: tuple[Highlight, ...]
+    highlights: tuple[tuple[Count, Count], ...]
     citation: Citation
 
 
@@ -225,28 +228,29 @@ class HitSection:
 class SearchHit:
     """A chunk found by a search, as the caller sees it."""
 
-    #: From 1.
-    rank: int
-    #: The key that orders the list, in [0, 1].
-    score: float
-    chunk_id: str
-    doc_id: str
-    doc_path: str
+    rank: Rank
+    #: The key that orders the list; higher is better.
+    score: Score
+    chunk_id: HexId
+    doc_id: HexId
+    doc_path: NonEmpty
     title: str
     heading_path: tuple[str, ...]
     section_label: str
     #: Plain text without markup; line breaks are those of code.
     snippet: str
     #: Code-point offsets into the snippet, in order, without overlap.
-    highlights: tuple[Highlight, ...]
+    highlights: tuple[tuple[Count, Count], ...]
     citation: Citation
     retrieval: RetrievalDetail
     index_version: str
     chunker_version: str
     embedding_model: str | None
     indexed_at: datetime
+    #: Indexed longer ago than the workspace's `stale_after_days`.
     stale: bool
     source: str
+    #: None: the default version.
     version: str | None
     lang: str
     tags: tuple[str, ...]
@@ -254,16 +258,19 @@ class SearchHit:
     code_lang: str | None
     #: The document's date: as stated, else of its file's last change or of indexing.
     date: datetime
+    #: As stated in the document; None: none is.
     author: str | None
-    #: Whether it is below the floor.
+    #: Whether it is below the floor: too little of the query is in it. Such hits stand behind all others.
     related: bool = False
-    #: Paths of other documents with the same text.
+    #: Paths of other documents with the same text, which are no hits of their own.
     also_in: tuple[str, ...] = ()
-    #: Of a document: its best passages, the hit's own first, and the number of those found; else None.
-    sections: tuple[HitSection, ...] | None = None
-    section_count: int | None = None
-    #: The passage, or its beginning, and the document's metadata, if they were requested.
+    #: Of a document (`group=document`): its best passages, the hit's own first; else None.
+    sections: Annotated[tuple[HitSection, ...], Keyword("maxItems", MAX_SECTIONS)] | None = None
+    #: Of a document: the number of its passages that were found; else None.
+    section_count: Rank | None = None
+    #: The passage, at most `max_text_chars` of it, with `include=text`.
     text: str | None = None
+    #: The document's metadata, with `include=metadata`.
     metadata: Mapping[str, Any] | None = None
 
 
@@ -275,16 +282,18 @@ class LexicalTotal:
     leg was stopped.
     """
 
-    value: int
+    value: Count
     relation: Literal["eq", "gte"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorWindow:
-    """The number of candidates requested from the vector leg and returned by it; it has no total."""
+    """The window of nearest candidates: the vector leg has no total."""
 
-    asked: int
-    found: int
+    #: Candidates requested from the vector leg.
+    asked: Rank
+    #: Candidates that it returned and the caller may see.
+    found: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +309,7 @@ class FacetValue:
     """A value of a filter and the number of documents it would match."""
 
     value: Value
-    documents: int
+    documents: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +319,8 @@ class Facets:
     #: Whether documents with any of the words are counted; else those with a passage that has all words.
     is_relaxed: bool
     #: Number of documents that pass all filters.
-    total: int
+    total: Count
+    #: A filter doesn't narrow its own counts.
     by_filter: Mapping[str, tuple[FacetValue, ...]]
 
 
@@ -321,27 +331,29 @@ class SearchResult:
     query: str
     mode: Mode
     index_version: str
-    #: The last change that the mirror had applied when it answered, and the number of changes it lacked.
-    seq: int
-    lag: int
-    took_ms: float
-    degraded: tuple[str, ...] = ()
+    #: The last change that the mirror had applied when it answered.
+    seq: Count
+    #: Number of changes that it lacked.
+    lag: Count
+    took_ms: NonNegative
+    #: Legs that took no part or were stopped.
+    degraded: Degraded = ()
     warnings: tuple[str, ...] = ()
     rerank: RerankOutcome | None = None
     lexical_total: LexicalTotal | None = None
     vector_window: VectorWindow | None = None
-    hits: tuple[SearchHit, ...] = ()
-    #: Number of hits in the whole list that are only related: labelled, or left out.
-    related_total: int = 0
+    hits: Annotated[tuple[SearchHit, ...], Keyword("maxItems", MAX_K)] = ()
+    #: Number of hits in the whole list that are only related: labelled, or left out with `floor`.
+    related_total: Count = 0
     next_cursor: str | None = None
-    #: The query that was searched, if it is another than the one asked.
+    #: The query that was searched, with words corrected that no passage has; None: it was searched as asked.
     corrected_query: str | None = None
     did_you_mean: str | None = None
     #: JSON-ready.
     explain: Mapping[str, object] | None = None
-    #: None unless requested, or where they can't be counted now.
+    #: Documents by the values of the requested `facets`; None without any, or if they can't be counted now.
     facets: Facets | None = None
-    #: Answers that the team has written for this query.
+    #: Answers that the team has written for this query, best shown above the hits.
     promoted: tuple[PromotedAnswer, ...] = ()
 
     @property

@@ -14,8 +14,7 @@ from kebab.people.models import TokenScope
 from kebab.tenancy.current_workspace import acting_in_step
 from search.access.querysets import visible_documents
 from search.answers import AnswerEvent, Finished, Retrieved, TextAdded
-from search.answers.wire import answer_to_wire
-from search.wire import to_wire
+from search.wire import to_document, to_wire
 
 logger = logging.getLogger(__name__)
 
@@ -84,4 +83,4 @@ def _event_to_wire(event: AnswerEvent) -> Event:
         return "retrieval", {"conversation_id": str(event.conversation_id), "hits": hits}
     if isinstance(event, TextAdded):
         return "token", {"text": event.text}
-    return "final", answer_to_wire(event.answer)
+    return "final", to_document("answer.v1", event.answer)

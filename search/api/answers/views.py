@@ -19,13 +19,13 @@ from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 from search.answers import Answer, AnswerRequest, answer_events, answer_question
-from search.answers.citation_check import check_citations
+from search.answers.citation_check import AnswerCheck, check_citations
 from search.answers.history import answer_from_row, delete_answer, get_answer, visible_answers
-from search.answers.wire import answer_to_wire, check_to_wire
 from search.api.answers.serializers import AnswersQuery, AnswerSummarySerializer, AskBody, answer_request
 from search.api.answers.stream import answer_stream
 from search.api.search import json_response
 from search.api.wire_schemas import wire_component
+from search.wire import to_document
 
 ASK = Need(role=Role.VIEWER, scope=TokenScope.ASK)
 _EVENTS = "text/event-stream"
@@ -64,7 +64,7 @@ class AskView(WorkspaceView):
     def _answer_whole(self, request: Request, question: AnswerRequest) -> HttpResponse:
         done = self._answer_once(request, question)
         answer = self.answer or answer_from_row(get_answer(self.access, uuid.UUID(done.data["answer_id"])))
-        response = json_response(answer_to_wire(answer))
+        response = json_response(to_document("answer.v1", answer))
         if REPLAYED in done.headers:
             response[REPLAYED] = done.headers[REPLAYED]
         return response
@@ -102,7 +102,7 @@ class OneAnswerView(WorkspaceView):
     @extend_schema(responses={200: wire_component("answer.v1")})
     def get(self, request: Request, ws: str, answer_id: uuid.UUID) -> HttpResponse:
         """Return the stored answer."""
-        return json_response(answer_to_wire(answer_from_row(get_answer(self.access, answer_id))))
+        return json_response(to_document("answer.v1", answer_from_row(get_answer(self.access, answer_id))))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, answer_id: uuid.UUID) -> Response:
@@ -121,4 +121,5 @@ class AnswerCheckView(WorkspaceView):
         """Check for each citation whether the current version has the cited text, and return its place."""
         answer = answer_from_row(get_answer(self.access, answer_id))
         checked = check_citations(self.workspace, self.access.reader, answer.citations)
-        return json_response(check_to_wire(answer.answer_id, checked))
+        check = AnswerCheck(answer_id=answer.answer_id, citations=checked)
+        return json_response(to_document("answer_check.v1", check))

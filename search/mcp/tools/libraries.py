@@ -21,8 +21,8 @@ def resolve_library_tool(call: Call, given: ResolveLibraryArguments) -> ToolOutp
     """Return the libraries of a name, best first."""
     access = call.access
     found = find_libraries(access.workspace, access.reader, given.libraryName, query=given.query)
-    listed = LibrariesOutput(libraries=tuple(map(_describe, found.libraries)))
-    return ToolOutput(text=libraries_text(found.libraries), data=dump(listed))
+    listed = LibrariesOutput(libraries=tuple(map(_describe, found.results)))
+    return ToolOutput(text=libraries_text(found.results), data=dump(listed))
 
 
 def query_docs_tool(call: Call, given: QueryDocsArguments) -> ToolOutput:
@@ -45,12 +45,11 @@ def query_docs_tool(call: Call, given: QueryDocsArguments) -> ToolOutput:
 
 
 def _describe(found: RankedLibrary) -> LibraryOutput:
-    source = found.source
     return LibraryOutput(
-        id=str(source.library_id),
-        title=source.title or source.key,
-        description=source.description,
-        snippets=source.total_snippets,
-        trust_score=source.trust_score,
+        id=found.id,
+        title=found.title or found.key,
+        description=found.description,
+        snippets=found.total_snippets,
+        trust_score=found.trust_score,
         versions=tuple(version.tag for version in found.versions),
     )

@@ -33,8 +33,9 @@ class PromotedAnswer:
     """An answer that the team has written for some queries."""
 
     title: str
+    #: Plain text; '' for none.
     text: str
-    #: '' for none.
+    #: Where more is said; '' for none.
     url: str
 
 

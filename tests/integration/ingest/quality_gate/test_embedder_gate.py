@@ -39,7 +39,7 @@ def change(workspace, embedder, **options):
 
 
 def held_change(workspace, reader=OPERATOR):
-    return embedding_status(workspace, reader)["building"]["held"]
+    return embedding_status(workspace, reader).building.held
 
 
 def events(workspace, action):

@@ -103,8 +103,8 @@ def test_space_goes_live_when_it_is_complete_and_not_held(filled_workspace):
     assert dims(filled_workspace) == {"live": 64, "building": 512}
     work(open_job())
     status = embedding_status(filled_workspace, OPERATOR)
-    assert (status["live"]["dim"], status["building"]["coverage"]) == (64, 1.0)
-    assert "reembed switch" in status["building"]["held"]
+    assert (status.live.dim, status.building.coverage) == (64, 1.0)
+    assert "reembed switch" in status.building.held
     switch_spaces(filled_workspace)
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
@@ -228,14 +228,14 @@ def test_the_status_tells_coverage_rate_and_time_left(filled_workspace, monkeypa
 
     monkeypatch.setattr(embedding_work, "_store_batch", look)
     work(open_job())
-    assert [each["building"]["vectors"] for each in seen] == [64, 128, 150]
-    assert [round(each["building"]["coverage"], 2) for each in seen] == [0.43, 0.85, 1.0]
-    assert all(each["chunks_per_s"] > 0 for each in seen)
-    assert [each["building"]["eta_s"] > 0 for each in seen] == [True, True, False]
-    assert {each["live"]["coverage"] for each in seen} == {1.0}
+    assert [each.building.vectors for each in seen] == [64, 128, 150]
+    assert [round(each.building.coverage, 2) for each in seen] == [0.43, 0.85, 1.0]
+    assert all(each.chunks_per_s > 0 for each in seen)
+    assert [each.building.eta_s > 0 for each in seen] == [True, True, False]
+    assert {each.live.coverage for each in seen} == {1.0}
     after = embedding_status(filled_workspace, OPERATOR)
-    assert (after["building"], after["live"]["dim"], after["retired"][0]["dim"]) == (None, 512, 64)
-    assert (after["embedder"], after["allowed"]) == (FIRST, [FIRST, SECOND, "none"])
+    assert (after.building, after.live.dim, after.retired[0].dim) == (None, 512, 64)
+    assert (after.embedder, after.allowed) == (FIRST, (FIRST, SECOND, "none"))
 
 
 def test_interrupted_build_resumes_after_its_last_stored_batch(filled_workspace, embedded_dims, monkeypatch):
