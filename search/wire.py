@@ -1,15 +1,10 @@
-"""JSON-ready dicts of results, with keys in a fixed order; an absent value is None, never left out."""
+"""JSON of search results, with keys in a fixed order."""
 
 from collections.abc import Collection
 from dataclasses import fields
-from functools import cache
-from typing import Any
 
-from pydantic import TypeAdapter
-
+from kebab.wire import Wire, adapter_of, to_wire
 from search.retrieval.types import SearchHit, SearchResult
-
-Wire = dict[str, Any]
 
 HIT_VERSION = "search_hit.v1"
 RESPONSE_VERSION = "search_response.v1"
@@ -21,30 +16,6 @@ HIT_FIELDS = ("schema_version", *(field.name for field in fields(SearchHit)))
 # The hit itself has it, too.
 _UNSENT_OF_HIT = {"retrieval": {"related"}}
 _UNSENT_OF_RESULT = {"hits": {"__all__": _UNSENT_OF_HIT}}
-
-
-@cache
-def adapter_of(type_: type[Any]) -> TypeAdapter[Any]:
-    """Return the description of a dataclass, from which its JSON values and its JSON Schema are made."""
-    return TypeAdapter(type_)
-
-
-def to_wire(value: Any, *, include: Any = None, exclude: Any = None) -> Wire:
-    """Return the fields of a dataclass by name, as JSON values; times are in the zone they have.
-
-    `include` and `exclude`: the only fields, and those to leave out, as pydantic takes them.
-    """
-    kind: Any = type(value)
-    # Without warnings: a field of floats may have whole numbers.
-    wire: Wire = adapter_of(kind).dump_python(
-        value, mode="json", include=include, exclude=exclude, warnings=False
-    )
-    return wire
-
-
-def to_document(version: str, value: Any) -> Wire:
-    """Return a result as a document of a published schema, such as `answer.v1`."""
-    return {"schema_version": version, **to_wire(value)}
 
 
 def hit_to_wire(hit: SearchHit) -> Wire:

@@ -12,9 +12,9 @@ from ingest.services.model_change import embedding_status
 from kebab.http.api.permissions import MANAGERS, Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.models import Role
-from search.api.wire_schemas import wire_component
-from search.wire import to_document
+from kebab.wire import to_document
 
 _VERSION = "embedding.v1"
 _EMBEDDING = wire_component(_VERSION)

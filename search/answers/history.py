@@ -18,10 +18,10 @@ from kebab.people.access.caller import Access, Caller
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import preference
+from kebab.wire import adapter_of, to_wire
 from search.access.restrictions import hidden_sources
 from search.answers.types import Answer
 from search.models import AnswerDocument, Document, KeptAnswer
-from search.wire import adapter_of, to_wire
 
 #: Workspace setting: the number of days that answers are retained; 0: until they are deleted.
 RETENTION_DAYS: Final = "answers_kept_days"

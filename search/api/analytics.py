@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from search.api.search import json_response
-from search.api.wire_schemas import wire_component
 from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, compute_analytics
 from search.query_log.storage import REVIEW
 from search.query_log.wire import analytics_to_wire

@@ -11,11 +11,11 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.problems import log_problem, problem_document
 from kebab.http.api.serializers import strict_body, validate_fields
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.models import Role, TokenScope
 from search.api.query import run_search
 from search.api.query_fields import TYPED_TEXT, BulkBody, SearchBody
 from search.api.search import json_response
-from search.api.wire_schemas import wire_component
 from search.retrieval.deadline import is_over, limit_time
 from search.retrieval.errors import OutOfTime
 from search.wire import BULK_VERSION, result_to_wire

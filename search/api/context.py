@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
+from kebab.wire import to_document
 from search.api.libraries import PLAIN_TEXT, READ, FormatFields, LibraryIdField
-from search.api.wire_schemas import wire_component
 from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
 from search.libraries.formats import snippets_text
 from search.libraries.library import choose_library
-from search.wire import to_document
 
 
 class ContextQuery(FormatFields):

@@ -12,11 +12,12 @@ from kebab.http.api.fields import ShortListField
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.models import Role, TokenScope, Workspace
+from kebab.wire import to_document
 from search.api.query import awaited_seq, make_query, parse_enum
 from search.api.query_fields import AwaitedSeqField, ChannelFields, EnumeratedField, FilterFields, drop_nulls
 from search.api.search import json_response
-from search.api.wire_schemas import wire_component
 from search.context import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -33,7 +34,6 @@ from search.retrieval.fusion.post_fusion import TOP_M
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
-from search.wire import to_document
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000

@@ -12,15 +12,15 @@ from rest_framework.response import Response
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.models import Role, TokenScope
-from search.api.wire_schemas import wire_component
+from kebab.wire import to_document
 from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
 from search.libraries.ids import MAX_ID_CHARS
 from search.libraries.library import choose_library
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filters import ChunkKind
-from search.wire import to_document
 
 READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 PLAIN_TEXT = "text/plain; charset=utf-8"

@@ -10,7 +10,7 @@ from kebab.http.api.errors import NotFound
 from kebab.http.api.openapi_schema import KebabSchema
 from kebab.http.api.serializers import StrictSerializer, strict_query
 from kebab.http.api.views import SingleFormatNegotiation
-from search.api.wire_schemas import load_schema, schema_names
+from kebab.http.api.wire_schemas import load_schema, schema_names
 
 _KEEP_S = 3_600
 

@@ -6,9 +6,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.http.api.fields import HexIdField
-from search.api.wire_schemas import wire_component
+from kebab.http.api.wire_schemas import wire_component
+from kebab.wire import to_wire
 from search.models import Chunk, Document, MediaKind, Trust
-from search.wire import to_wire
 
 
 class DocumentSerializer(serializers.Serializer[Document]):

@@ -12,16 +12,17 @@ from kebab.http.api.errors import NotFound
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.access.caller import Access, Caller, caller_access, caller_accesses
+from kebab.wire import Wire, to_wire
 from search.api.query import effective_filters, hide_answers, make_query
 from search.api.query_fields import TYPED_TEXT, ChannelFields, FilterFields, RankingFields
 from search.api.search import READ, json_response
-from search.api.wire_schemas import wire_component
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.types import DEFAULT_K, MAX_K, SearchResult
-from search.wire import Wire, hit_to_wire, to_wire
+from search.wire import hit_to_wire
 
 _VERSION = "several_response.v1"
 

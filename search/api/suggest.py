@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.models import Role, TokenScope
-from search.api.wire_schemas import wire_component
+from kebab.wire import to_document
 from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, suggest
-from search.wire import to_document
 
 SUGGEST_VERSION = "suggest_response.v1"
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,10 +53,6 @@ class TableSize:
     rows: int
     #: Includes indexes.
     size_bytes: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields as the command prints them."""
-        return asdict(self)
 
 
 def table_sizes() -> list[TableSize]:

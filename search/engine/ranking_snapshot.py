@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kebab.wire import adapter_of, to_wire
 from search.retrieval.errors import InvalidFilter
 from search.retrieval.fusion.legs import ID, TIERS, pack_ids, unpack_ids
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, detail_values
@@ -17,7 +18,6 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.retrieval.types import Mode, RetrievalDetail, SearchQuery, SearchResult
 from search.vectors.spaces import LiveSpace
-from search.wire import adapter_of, to_wire
 
 #: Maximum number of positions in a snapshot.
 MAX_PLACES = 1_000

@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 
 from search.access.scope import SearchScope, conditions
@@ -64,14 +64,7 @@ class WhyNotVerdict:
 
     def as_json(self, target: str) -> dict[str, object]:
         """Return the verdict on `target` as JSON-ready values."""
-        return {
-            "id": target,
-            "gate": self.gate.name.lower(),
-            "detail": self.detail,
-            "chunk_id": self.chunk_id,
-            "fused_rank": self.fused_rank,
-            "ranks": None if self.ranks is None else dict(self.ranks),
-        }
+        return {"id": target, **asdict(self), "gate": self.gate.name.lower()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,21 +43,6 @@ class MeasureComparison:
     #: Difference by topic id, smallest first.
     per_topic: Mapping[str, float]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON-ready values."""
-        return {
-            "topics": self.topics,
-            "first": self.first,
-            "second": self.second,
-            "difference": self.difference,
-            "wins": self.wins,
-            "losses": self.losses,
-            "draws": self.draws,
-            "p_value": self.p_value,
-            "interval": list(self.interval),
-            "per_topic": dict(self.per_topic),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -69,15 +54,6 @@ class Comparison:
     only_second: tuple[str, ...]
     #: Topics of both runs with different queries or judgements; they are not compared.
     unlike: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON-ready values."""
-        return {
-            "measures": {name: each.as_json() for name, each in self.measures.items()},
-            "only_first": list(self.only_first),
-            "only_second": list(self.only_second),
-            "unlike": list(self.unlike),
-        }
 
 
 def compare(

@@ -1,7 +1,7 @@
 """Query statistics as JSON-ready dicts. Absent values are None, never omitted."""
 
+from kebab.wire import Wire, to_wire
 from search.query_log.statistics import Analytics
-from search.wire import Wire, to_wire
 
 VERSION = "analytics.v1"
 

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -264,7 +264,7 @@ def _write(path: Path, workspace_id: uuid.UUID, space: LiveSpace) -> None:
     place = current_position()
     tables = [encode_vectors(rows.ids, rows.vectors) for rows in read_all_rows(workspace_id, space)]
     if tables:  # else all vectors have just been deleted
-        write_codes(path, tables, place.as_json())
+        write_codes(path, tables, asdict(place))
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:

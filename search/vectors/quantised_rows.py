@@ -6,7 +6,7 @@ next by an index, whatever the order of commits.
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,10 +66,6 @@ class SnapshotPosition:
     started: str
     table: str
     snapshot: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields, for `SnapshotPosition(**…)`."""
-        return asdict(self)
 
     def is_before(self, later: "SnapshotPosition") -> bool:
         """Return whether the rows written between the two positions can be determined."""

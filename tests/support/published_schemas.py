@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.services.model_change import EmbeddingStatus, SpaceStatus
+from kebab.people.access.report import AccessReport, ItemAccess
 from search.answers.citation_check import AnswerCheck
 from search.answers.types import Answer, Usage
 from search.context.types import (
@@ -49,6 +50,7 @@ class Published:
 _EXPLAIN = {"anyOf": [{"type": "null"}, {"$ref": "search_explain.v1.json"}]}
 #: By name. No dataclass is the whole document of the others, which are written by hand.
 PUBLISHED: Mapping[str, Published] = {
+    "access_report.v1": Published(type_=AccessReport),
     "answer.v1": Published(type_=Answer),
     "answer_check.v1": Published(type_=AnswerCheck),
     "citation.v1": Published(type_=Citation, is_versioned=False),
@@ -66,6 +68,7 @@ PUBLISHED: Mapping[str, Published] = {
 # Names by which clients generated from the OpenAPI document know parts, unless they are those of the types.
 _TITLES: Mapping[type, str] = {
     BudgetUse: "UsedBudget",
+    ItemAccess: "Thing",
     OutlinedFile: "OverviewFile",
     Overview: "ContextOverview",
     PackedDocument: "ContextFile",

@@ -22,7 +22,7 @@ from ingest.services.job_wait import wait_until_searchable
 from ingest.services.uploads import AcceptedUpload
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.idempotency import idempotent
-from kebab.http.api.openapi_schema import ProblemSerializer
+from kebab.http.api.openapi_schema import ProblemField
 from kebab.http.api.problems import log_problem, problem_document
 from kebab.http.api.serializers import StrictSerializer, strict_body, validate_fields
 from kebab.http.api.views import WorkspaceView
@@ -69,7 +69,7 @@ class BulkDocumentsView(WorkspaceView):
                     "BulkDocumentResult",
                     {
                         "accepted": AcceptedSerializer(allow_null=True),
-                        "problem": ProblemSerializer(allow_null=True),
+                        "problem": ProblemField(allow_null=True),
                     },
                     many=True,
                 )

@@ -32,6 +32,7 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.access.caller import Access
+from kebab.wire import to_wire
 from search.api.evaluation.files import text_file_response
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
@@ -143,4 +144,4 @@ class EvalRunComparisonView(WorkspaceView):
         run, baseline = get_run(self.access, run_id), get_run(self.access, self.query["baseline"])
         names = self.query.get("measures")
         found = compare_runs(baseline, run, None if names is None else check_measures(names))
-        return Response({"baseline": baseline.pk, "run": run.pk, **found.as_json()})
+        return Response({"baseline": baseline.pk, "run": run.pk, **to_wire(found)})

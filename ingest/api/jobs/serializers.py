@@ -9,7 +9,7 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.http.api.pagination import PageQuery
-from search.api.wire_schemas import wire_component
+from kebab.http.api.wire_schemas import wire_component
 
 
 class JobSerializer(serializers.Serializer[Job]):

@@ -21,6 +21,7 @@ from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR
+from kebab.wire import to_wire
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
 from search.evaluation.runs import compare_runs, end_run, execute_run, format_trec_run, open_run, repeat_run
 from search.evaluation.settings import DEFAULT_DEPTH, RunSettings
@@ -86,7 +87,7 @@ def _run(command: KebabCommand, workspace: Workspace, options: Options) -> int:
     written = [] if options["trec"] is None else _write_run_files(runs, options["trec"])
     compared = {} if baseline is None else {name: compare_runs(baseline, run) for name, run in runs.items()}
     if command.as_json:
-        comparisons = {name: found.as_json() for name, found in compared.items()}
+        comparisons = {name: to_wire(found) for name, found in compared.items()}
         facts = {name: run_facts(run) for name, run in runs.items()}
         extra = {"baseline": str(baseline.pk), "comparisons": comparisons} if baseline is not None else {}
         command.print_json(

@@ -14,6 +14,7 @@ from kebab.cli.errors import Exit
 from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
+from kebab.wire import to_wire
 from search.evaluation.runs import compare_runs, visible_runs
 from search.models import Run, RunTopic
 
@@ -116,7 +117,7 @@ def _compare(command: KebabCommand, workspace: Workspace, options: Options) -> i
     found = compare_runs(baseline, run, options["measures"])
     if command.as_json:
         named = {"baseline": str(baseline.pk), "run": str(run.pk)}
-        command.print_json({"schema_version": "eval_comparison.v1", **named, **found.as_json()})
+        command.print_json({"schema_version": "eval_comparison.v1", **named, **to_wire(found)})
         return Exit.DONE
     command.console.print(plain(f"{shown_id(run)} {run.name} against {shown_id(baseline)} {baseline.name}"))
     command.console.print(comparison_table(found))

@@ -1,6 +1,7 @@
 """Runs and comparisons as tables and as JSON."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
@@ -50,7 +51,7 @@ def comparison_table(found: Comparison) -> Table:
     """Return a table with a row for each measure."""
     rows = [
         {
-            **each.as_json(),
+            **asdict(each),
             "measure": name,
             **_format_floats({"first": each.first, "second": each.second}),
             "difference": f"{each.difference:+.4f}",

@@ -7,8 +7,10 @@ from typing import Any
 from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import OpenApiParameter, inline_serializer
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field, inline_serializer
 from rest_framework import serializers
+
+from kebab.http.api.wire_schemas import wire_component
 
 _ERRORS = {
     "400": "The request is wrong: a value, an unknown field or parameter, a cursor.",
@@ -20,23 +22,12 @@ _ERRORS = {
 }
 
 
-class FieldErrorSerializer(serializers.Serializer[Any]):
-    """The error of one field."""
-
-    field = serializers.CharField(allow_blank=True)
-    message = serializers.CharField()
+_PROBLEM = wire_component("problem.v1")
 
 
-class ProblemSerializer(serializers.Serializer[Any]):
+@extend_schema_field(_PROBLEM)
+class ProblemField(serializers.DictField):
     """An error, after RFC 9457."""
-
-    type = serializers.CharField()
-    title = serializers.CharField()
-    status = serializers.IntegerField()
-    detail = serializers.CharField(required=False)
-    code = serializers.CharField(help_text="Stable; programs branch on it.")
-    instance = serializers.CharField(required=False, help_text="Names this occurrence in the server's log.")
-    errors = FieldErrorSerializer(many=True, required=False)  # type: ignore[assignment]  # a declared field, not the base's attribute
 
 
 class KebabSchema(AutoSchema):
@@ -50,7 +41,7 @@ class KebabSchema(AutoSchema):
             # An adapter answers with the errors of the product that it stands for.
             own = getattr(self.view, "error_serializer", None)
             media_type = "application/problem+json" if own is None else "application/json"
-            error = self.resolve_serializer(own or ProblemSerializer, "response").ref
+            error = _PROBLEM if own is None else self.resolve_serializer(own, "response").ref
             for status, description in _ERRORS.items():
                 content = {media_type: {"schema": error}}
                 operation["responses"].setdefault(status, {"description": description, "content": content})

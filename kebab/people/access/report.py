@@ -33,7 +33,7 @@ class Permission:
     means: str
     is_allowed: bool
     why: str
-    #: The API operations it allows: methods and URLs.
+    #: The API operations it allows: methods and addresses below `/workspaces/{ws}`.
     operations: tuple[str, ...]
 
 
@@ -88,22 +88,32 @@ class ReportRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedGroup:
+    """A group of the caller."""
+
+    id: uuid.UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessReport:
     """A caller's rights in a workspace, with reasons."""
 
-    workspace: Workspace
+    #: The slug.
+    workspace: str
     #: An address, or `kbb_` and a token's prefix.
     subject: str
     #: None for a token, and for a person who is no member.
     role: Role | None
     scopes: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[NamedGroup, ...]
     #: Whether the caller reads restricted sources without being in a group.
     reads_all: bool
+    #: The reason for no access; else empty.
     barred: str
     permissions: tuple[Permission, ...]
     things: tuple[ItemAccess, ...]
-    #: Whether there are more sources than the report lists.
+    #: Whether there are more sources than the report lists: the first 1,000 by key.
     has_more: bool
 
 
@@ -159,12 +169,13 @@ def explain_access(
     if not things and (document is not None or source is not None):
         raise NotFound(f"There is no such {'source' if document is None else 'document'} here.")
     reader = Reader() if access is None else access.reader
+    groups = Group.objects.filter(workspace=workspace, pk__in=reader.groups).values_list("pk", "name")
     return AccessReport(
-        workspace=workspace,
+        workspace=workspace.slug,
         subject=caller.actor,
         role=None if access is None else access.role,
         scopes=() if access is None else tuple(sorted(access.scopes)),
-        groups=tuple(Group.objects.filter(workspace=workspace, pk__in=reader.groups)),
+        groups=tuple(NamedGroup(id=id_, name=name) for id_, name in groups),
         reads_all=reader.reads_all,
         barred=barred,
         permissions=tuple(_permissions(request)),

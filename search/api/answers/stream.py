@@ -12,9 +12,9 @@ from kebab.http.api.outages import OUTAGES, outage_of
 from kebab.people.access.caller import Access, refresh_access
 from kebab.people.models import TokenScope
 from kebab.tenancy.current_workspace import acting_in_step
+from kebab.wire import to_document, to_wire
 from search.access.querysets import visible_documents
 from search.answers import AnswerEvent, Finished, Retrieved, TextAdded
-from search.wire import to_document, to_wire
 
 logger = logging.getLogger(__name__)
 

@@ -17,15 +17,15 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.models import Role, TokenScope
+from kebab.wire import to_document
 from search.answers import Answer, AnswerRequest, answer_events, answer_question
 from search.answers.citation_check import AnswerCheck, check_citations
 from search.answers.history import answer_from_row, delete_answer, get_answer, visible_answers
 from search.api.answers.serializers import AnswersQuery, AnswerSummarySerializer, AskBody, answer_request
 from search.api.answers.stream import answer_stream
 from search.api.search import json_response
-from search.api.wire_schemas import wire_component
-from search.wire import to_document
 
 ASK = Need(role=Role.VIEWER, scope=TokenScope.ASK)
 _EVENTS = "text/event-stream"

@@ -2,6 +2,7 @@
 
 import time
 from argparse import ArgumentTypeError
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -46,7 +47,7 @@ class Command(KebabCommand):
 
     def run_command(self, *, parts: int | None, memory_mb: int, **options: Any) -> None:
         done = None if parts is None else self._partition(parts, memory_mb)
-        rows = [each.as_json() for each in table_sizes()]
+        rows = [asdict(each) for each in table_sizes()]
         if self.as_json:
             self.print_json({"schema_version": "partition.v1", "tables": rows, **(done or {})})
             return

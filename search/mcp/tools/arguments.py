@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, FailFast, Field, ValidationErr
 
 from kebab.http.api.errors import FieldError, InvalidRequest
 from kebab.http.api.parsers import check_text
+from kebab.wire import adapter_of
 from search.libraries.context import DEFAULT_TOKENS as LIBRARY_TOKENS
 from search.libraries.context import MAX_TOKENS as MOST_LIBRARY_TOKENS
 from search.libraries.ids import MAX_ID_CHARS
@@ -20,7 +21,6 @@ from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.sanitize import strip_unstorable
-from search.wire import adapter_of
 
 DEFAULT_TOKENS: Final = 5_000
 CODE_TOKENS: Final = 8_000

@@ -7,8 +7,8 @@ JSON as text (https://platform.openai.com/docs/mcp).
 from dataclasses import dataclass
 from typing import Any
 
+from kebab.wire import adapter_of
 from search.mcp.tools.json_schemas import without_refs
-from search.wire import adapter_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import pytest
 
+from kebab.http.api.wire_schemas import load_schema
 from kebab.people.reader import Reader
-from search.api.wire_schemas import load_schema
 from search.context import (
     Budget,
     BudgetUnit,

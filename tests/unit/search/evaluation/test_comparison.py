@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kebab.wire import to_wire
 from search.evaluation.comparison import (
     EXACT_TOPICS,
     EXCHANGES,
@@ -47,7 +48,7 @@ def test_unshared_topics_are_named_and_not_compared(subtests):
     assert (found.only_first, found.only_second, found.unlike) == (("gone",), ("new",), ("q9",))
     assert set(found.measures) == {"nDCG@10", "empty_rate"}
     assert set(compare(FIRST, SECOND, ["empty_rate", "P@5"]).measures) == {"empty_rate"}
-    found = compare(FIRST, SECOND).as_json()
+    found = to_wire(compare(FIRST, SECOND))
     assert found["measures"]["nDCG@10"]["per_topic"]["q2"] == pytest.approx(0.4)
     assert len(found["measures"]["nDCG@10"]["interval"]) == 2
     assert found["only_first"] == ["gone"]
