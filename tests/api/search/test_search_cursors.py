@@ -77,6 +77,14 @@ def test_pages_concatenate_to_the_full_list(ask, mode):
     assert all([page[name] for name in fields] == [first[name] for name in fields] for page in pages)
 
 
+def test_later_page_has_the_query_as_typed_and_as_corrected(ask):
+    first = ask(q="gamna", mode="lexical", k=20)
+    second = ask(cursor=first["next_cursor"])
+    assert (first["query"], first["corrected_query"]) == ("gamna", "gamma")
+    assert (second["query"], second["corrected_query"]) == ("gamna", "gamma")
+    assert second["hits"][0]["highlights"]
+
+
 def test_pages_of_every_kind_of_list_together_are_the_list(ask, subtests):
     for given in (
         {"fusion": "rrf"},
