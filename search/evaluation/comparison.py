@@ -27,14 +27,19 @@ _Floats = NDArray[np.float64]
 class MeasureComparison:
     """Two runs by one measure, over the topics for which both have it. Differences: second minus first."""
 
+    #: Number of those topics.
     topics: int
-    #: Mean values.
+    #: The first run's mean.
     first: float
+    #: The second run's mean.
     second: float
+    #: The second's mean minus the first's.
     difference: float
-    #: Number of topics for which the second run is better, worse, and equal within 0.000001.
+    #: Number of topics for which the second run is better.
     wins: int
+    #: Number of those for which it is worse.
     losses: int
+    #: Number of those for which they are equal within 0.000001.
     draws: int
     #: Probability of a mean difference at least as large by chance alone, in (0, 1].
     p_value: float
@@ -49,8 +54,9 @@ class Comparison:
     """Two runs, measure by measure."""
 
     measures: Mapping[str, MeasureComparison]
-    #: Topics that only one of the runs has.
+    #: Topics of the first run alone.
     only_first: tuple[str, ...]
+    #: Topics of the second run alone.
     only_second: tuple[str, ...]
     #: Topics of both runs with different queries or judgements; they are not compared.
     unlike: tuple[str, ...]

@@ -20,6 +20,7 @@ from search.context.types import (
     Symbol,
 )
 from search.engine.suggest import Suggestions
+from search.evaluation.comparison import Comparison
 from search.libraries.context import LibraryContext
 from search.libraries.find import LibraryResults, RankedLibrary
 from search.libraries.library import Version
@@ -41,12 +42,13 @@ class Published:
     type_: type
     #: Whether a document names its schema.
     is_versioned: bool = True
-    #: Schemas of fields of which the type says less.
+    #: Schemas of fields of which the type says less or nothing.
     known: Mapping[str, Schema] = field(default_factory=dict)
     #: Names of a field and of one of its own, which is not sent.
     unsent: tuple[str, str] | None = None
 
 
+_UUID = {"type": "string", "format": "uuid"}
 _EXPLAIN = {"anyOf": [{"type": "null"}, {"$ref": "search_explain.v1.json"}]}
 #: By name. No dataclass is the whole document of the others, which are written by hand.
 PUBLISHED: Mapping[str, Published] = {
@@ -60,6 +62,9 @@ PUBLISHED: Mapping[str, Published] = {
     "embedding_space.v1": Published(type_=SpaceStatus, is_versioned=False),
     "library_search.v1": Published(type_=LibraryResults),
     "library_snippet.v1": Published(type_=LibrarySnippet, is_versioned=False),
+    "run_comparison.v1": Published(
+        type_=Comparison, is_versioned=False, known={"baseline": _UUID, "run": _UUID}
+    ),
     "search_hit.v1": Published(type_=SearchHit, unsent=("retrieval", "related")),
     "search_response.v1": Published(type_=SearchResult, known={"explain": _EXPLAIN}),
     "snippet_search.v1": Published(type_=SnippetSearch),

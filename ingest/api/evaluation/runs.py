@@ -15,7 +15,6 @@ from rest_framework.response import Response
 from ingest.api.evaluation.serializers import (
     AskedRunSerializer,
     ComparisonQuery,
-    ComparisonSerializer,
     NewRun,
     RecordedRunSerializer,
     RunSerializer,
@@ -31,6 +30,7 @@ from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
+from kebab.http.api.wire_schemas import wire_component
 from kebab.people.access.caller import Access
 from kebab.wire import to_wire
 from search.api.evaluation.files import text_file_response
@@ -138,7 +138,7 @@ class EvalRunComparisonView(WorkspaceView):
     required: ClassVar = {"GET": EVALUATE}
     queries: ClassVar = {"GET": ComparisonQuery}
 
-    @extend_schema(responses=ComparisonSerializer)
+    @extend_schema(responses={200: wire_component("run_comparison.v1")})
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
         """Compare the run with a baseline: wins, losses, draws, and their statistical significance."""
         run, baseline = get_run(self.access, run_id), get_run(self.access, self.query["baseline"])

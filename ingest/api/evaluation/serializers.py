@@ -165,36 +165,3 @@ class RunTopicSerializer(serializers.Serializer[RunTopic]):
         """Return the ranked documents."""
         names = ("source", "version", "path", "fragment", "score")
         return topic.ranking and [dict(zip(names, each, strict=True)) for each in topic.ranking]
-
-
-class MeasureComparisonSerializer(serializers.Serializer[Any]):
-    """The comparison of two runs by one measure."""
-
-    topics = serializers.IntegerField(help_text="That have a value in both.")
-    first = serializers.FloatField(help_text="The baseline's mean.")
-    second = serializers.FloatField(help_text="This run's mean.")
-    difference = serializers.FloatField(help_text="The second's mean minus the first's.")
-    wins = serializers.IntegerField(help_text="Topics for which this run is better.")
-    losses = serializers.IntegerField()
-    draws = serializers.IntegerField(help_text="Topics for which they are the same within 0.000001.")
-    p_value = serializers.FloatField(
-        help_text="How often chance alone makes as large a mean difference: a paired randomisation test."
-    )
-    interval = serializers.ListField(
-        child=serializers.FloatField(), help_text="Of the mean difference: 95 %, by bootstrap."
-    )
-    per_topic = serializers.DictField(
-        child=serializers.FloatField(), help_text="Differences by topic, largest loss first."
-    )
-
-
-class ComparisonSerializer(serializers.Serializer[Any]):
-    """The comparison of a run with a baseline, by measure."""
-
-    baseline = serializers.UUIDField()
-    run = serializers.UUIDField()
-    measures = serializers.DictField(child=MeasureComparisonSerializer())
-    only_first = serializers.ListField(
-        child=serializers.CharField(), help_text="Topics of the baseline alone."
-    )
-    only_second = serializers.ListField(child=serializers.CharField(), help_text="Topics of this run alone.")
