@@ -25,6 +25,11 @@ from search.retrieval.types import DEFAULT_K, MAX_K, SearchResult
 from search.wire import hit_to_wire
 
 _VERSION = "several_response.v1"
+# What is told of the result of each workspace, in this order.
+_SUMMARY = (
+    *("related_total", "lexical_total", "index_version", "seq", "lag"),
+    *("took_ms", "degraded", "warnings", "promoted"),
+)
 
 
 class SeveralBody(RankingFields):
@@ -111,18 +116,10 @@ def _to_wire(query: str, found: SeveralResults) -> Wire:
 
 
 def _summary(access: Access, result: SearchResult, n_hits: int) -> dict[str, Any]:
-    total = result.lexical_total
+    workspace, shown = access.workspace, to_wire(hide_answers(access, result), include=set(_SUMMARY))
     return {
-        "slug": access.workspace.slug,
-        "name": access.workspace.name,
+        "slug": workspace.slug,
+        "name": workspace.name,
         "hits": n_hits,
-        "related_total": result.related_total,
-        "lexical_total": None if total is None else to_wire(total),
-        "index_version": result.index_version,
-        "seq": result.seq,
-        "lag": result.lag,
-        "took_ms": result.took_ms,
-        "degraded": list(result.degraded),
-        "warnings": list(result.warnings),
-        "promoted": [to_wire(answer) for answer in hide_answers(access, result).promoted],
+        **{name: shown[name] for name in _SUMMARY},
     }

@@ -3,6 +3,7 @@
 import uuid
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -137,23 +138,13 @@ class BundleReader:
                     raise BundleRefused(f"{self.path} is refused: {section}: row {digest.rows} is missing.")
                 yield row
 
-    def _translate_errors(self, section: str, number: int) -> "_RowErrors":
-        return _RowErrors(self.path, f"{section} row {number}")
-
-
-class _RowErrors:
-    """Context manager that translates a ValueError to BundleRefused with the row's location."""
-
-    def __init__(self, path: Path, place: str) -> None:
-        self._path = path
-        self._place = place
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if isinstance(error, ValueError):
-            raise BundleRefused(f"{self._path} is refused: {self._place}: {error}.") from error
+    @contextmanager
+    def _translate_errors(self, section: str, number: int) -> Iterator[None]:
+        """Translate a ValueError to BundleRefused with the row's location."""
+        try:
+            yield
+        except ValueError as error:
+            raise BundleRefused(f"{self.path} is refused: {section} row {number}: {error}.") from error
 
 
 class _RowsByDocument:

@@ -104,7 +104,7 @@ def present_answer(
     `is_opened`: the passage of the first citation is shown beside the answer.
     """
     workspace = access.workspace
-    checks = {each.cited.n: _present_check(each) for each in checked}
+    checks = {each.n: _present_check(each) for each in checked}
     citations = [
         replace(present_citation(workspace, answer, each), check=checks.get(each.n))
         for each in answer.citations
@@ -158,7 +158,7 @@ def place_address(workspace: Workspace, found: AnswerHit | AnswerCitation) -> st
 def _present_check(checked: CheckedCitation) -> ShownCheck:
     label, kind = _CHECKS[checked.state]
     uri = None if checked.citation is None else checked.citation.uri
-    return ShownCheck(label=label, kind=kind, uri=None if uri == checked.cited.uri else uri)
+    return ShownCheck(label=label, kind=kind, uri=None if uri == checked.cited_uri else uri)
 
 
 def _present_place(workspace: Workspace, hit: AnswerHit) -> ShownPlace:

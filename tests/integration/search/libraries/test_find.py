@@ -13,10 +13,7 @@ from tests.support.search import sync
 
 
 def found_libraries(workspace, name, **options):
-    return [
-        (each.source.title, each.score)
-        for each in find_libraries(workspace, Reader(), name, **options).libraries
-    ]
+    return [(each.title, each.score) for each in find_libraries(workspace, Reader(), name, **options).results]
 
 
 def titles(workspace, name, **options):
@@ -93,11 +90,11 @@ def test_missing_mirror_is_named(workspace, settings, tmp_path, monkeypatch):
     add_library(workspace, "Alpha")
     sync(workspace)
     result = find_libraries(workspace, Reader(), "barrel")
-    assert ([each.source.title for each in result.libraries], result.degraded) == (["Alpha"], ())
+    assert ([each.title for each in result.results], result.degraded) == (["Alpha"], ())
     settings.KEBAB_MIRROR_DIR = tmp_path / "empty"
     monkeypatch.setattr("search.mirror.local_mirrors.build_mirror", lambda workspace_id, *, limit_s: None)
     result = find_libraries(workspace, Reader(), "barrel")
-    assert ([*result.libraries], result.degraded) == ([], ("lexical",))
+    assert ([*result.results], result.degraded) == ([], ("lexical",))
 
 
 def test_libraries_indexed_once_are_found_and_equal_scores_stand_by_id(workspace):
@@ -145,7 +142,7 @@ def test_versions_are_those_that_hold_documents_the_newest_first(workspace):
         write(workspace, "a.md", "one", source="alpha", version=tag)
     source = add_library(workspace, "Alpha")
     source.versions.create(workspace=workspace, tag="v19")
-    (only,) = find_libraries(workspace, Reader(), "alpha").libraries
+    (only,) = find_libraries(workspace, Reader(), "alpha").results
     assert [version.tag for version in only.versions] == ["v18", "v17", "v9"]
 
 

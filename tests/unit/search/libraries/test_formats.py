@@ -1,25 +1,31 @@
 """Text formats of libraries, byte by byte."""
 
+from datetime import UTC, datetime
+
 from search.libraries.find import RankedLibrary
 from search.libraries.formats import libraries_text, snippets_text
 from search.libraries.library import Version
 from search.libraries.snippets import LibrarySnippet
-from search.models import Source
+from search.models import SourceState
 from search.retrieval.citation import citation_from_span
 from search.retrieval.query.filters import ChunkKind
 
 
 def library(*tags, **fields):
     values = {
+        "id": "/facebook/react",
         "title": "React",
-        "library_id": "/facebook/react",
+        "description": "",
         "total_snippets": 1247,
         "trust_score": 9.2,
+        "stars": None,
+        "state": SourceState.INDEXED,
+        "last_indexed_at": datetime(2026, 1, 1, tzinfo=UTC),
+        "score": 1.0,
         "key": "react",
         **fields,
     }
-    versions = tuple(Version(tag=tag, title="") for tag in tags)
-    return RankedLibrary(source=Source(**values), versions=versions, score=1.0)
+    return RankedLibrary(versions=tuple(Version(tag=tag, title=None) for tag in tags), **values)
 
 
 def snippet(text, **fields):
