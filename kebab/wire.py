@@ -1,9 +1,10 @@
-"""JSON values of dataclasses, whose fields are their only description; an absent value is None."""
+"""JSON values of dataclasses, whose fields are their only description, and errors of other values."""
 
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import ErrorDetails
 
 Wire = dict[str, Any]
 
@@ -15,7 +16,7 @@ def adapter_of(type_: type[Any]) -> TypeAdapter[Any]:
 
 
 def to_wire(value: Any, *, include: Any = None, exclude: Any = None) -> Wire:
-    """Return the fields of a dataclass by name, as JSON values; times are in the zone they have.
+    """Return the fields of a dataclass by name, as JSON values; times keep their zones, None stays.
 
     `include` and `exclude`: the only fields, and those to leave out, as pydantic takes them.
     """
@@ -30,3 +31,11 @@ def to_wire(value: Any, *, include: Any = None, exclude: Any = None) -> Wire:
 def to_document(version: str, value: Any) -> Wire:
     """Return a result as a document of a published schema, such as `answer.v1`."""
     return {"schema_version": version, **to_wire(value)}
+
+
+def locate_error(error: ErrorDetails) -> tuple[str, str]:
+    """Return the place of an error, such as `versions[1].tag`, and what should be there."""
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
+    is_of_type = error["type"] == "dataclass_type"  # its message names the class
+    message = "Input should be an object" if is_of_type else error["msg"].removeprefix("Value error, ")
+    return place.removeprefix("."), message

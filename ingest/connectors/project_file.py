@@ -1,16 +1,19 @@
 """Project files: `kebab.json` at the root of a source describes it and selects the folders to read."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, ClassVar, Final
 from unicodedata import normalize
+
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.alias_generators import to_camel
 
 from ingest.connectors.chosen_folders import clean_pattern
 from ingest.connectors.errors import ListingFailed
+from kebab.wire import adapter_of, locate_error
 from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
-from search.retrieval.text.sanitize import is_storable
 
 #: Names in order of precedence: the first existing file is read.
 PROJECT_FILES: Final = ("kebab.json", "context7.json", "trueref.json")
@@ -18,6 +21,57 @@ MAX_FILE_BYTES: Final = 256 * 1024
 MAX_ITEMS: Final = 1_000
 MAX_ITEM_CHARS: Final = 1_000
 MAX_DESCRIPTION_CHARS: Final = 10_000
+
+
+def _check_folder(pattern: str) -> str:
+    if ".." in pattern.split("/"):
+        raise ValueError("Input leads out of the source")
+    return pattern
+
+
+def _check_exclusion(pattern: str) -> str:
+    if not clean_pattern(pattern):
+        raise ValueError("Input would leave out the whole source")
+    return _check_folder(pattern)
+
+
+def _check_file(name: str) -> str:
+    if "/" in name:
+        raise ValueError("Input is a path; give a file's name alone, or a folder in excludeFolders")
+    return name
+
+
+# Without NUL; what has half a surrogate is no text.
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\x00]*$")]
+_Item = Annotated[_Text, Field(max_length=MAX_ITEM_CHARS)]
+_AtMost = Field(max_length=MAX_ITEMS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Version:
+    tag: Annotated[_Text, Field(min_length=1, max_length=MAX_TAG_CHARS)]
+    title: Annotated[_Text, Field(max_length=MAX_TITLE_CHARS)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Keys:
+    """The keys of a project file, in camel case; others are ignored."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel)
+
+    project_title: Annotated[_Text, Field(max_length=MAX_TITLE_CHARS)] = ""
+    description: Annotated[_Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
+    rules: Annotated[list[_Item], _AtMost] | None = None
+    folders: Annotated[list[Annotated[_Item, AfterValidator(_check_folder)]], _AtMost] = field(
+        default_factory=list
+    )
+    exclude_folders: Annotated[list[Annotated[_Item, AfterValidator(_check_exclusion)]], _AtMost] = field(
+        default_factory=list
+    )
+    exclude_files: Annotated[list[Annotated[_Item, AfterValidator(_check_file)]], _AtMost] = field(
+        default_factory=list
+    )
+    previous_versions: Annotated[list[_Version], _AtMost] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,20 +123,25 @@ def parse_project_file(name: str, content: bytes) -> ProjectFile:
         values = _json_object(content)
     except ValueError as error:
         return ProjectFile(name=name, errors=(InvalidKey(key="", message=str(error)),))
-    reader = _KeyReader(values)
-    project = ProjectFile(
+    try:
+        keys: _Keys = adapter_of(_Keys).validate_python(values)
+    except ValidationError as error:
+        wrong = (locate_error(each) for each in error.errors(include_url=False))
+        return ProjectFile(
+            name=name, errors=tuple(InvalidKey(key=key, message=f"{wanted}.") for key, wanted in wrong)
+        )
+    return ProjectFile(
         name=name,
-        title=reader.read_text("projectTitle", MAX_TITLE_CHARS),
-        description=reader.read_text("description", MAX_DESCRIPTION_CHARS),
-        rules=reader.read_texts("rules"),
-        folders=reader.read_texts("folders", _folder_error) or (),
-        excluded_folders=reader.read_texts("excludeFolders", _exclusion_error) or (),
-        excluded_files=frozenset(
-            normalize("NFC", name) for name in reader.read_texts("excludeFiles", _file_error) or ()
-        ),
-        previous_versions=reader.read_versions("previousVersions"),
+        title=keys.project_title or None,
+        description=keys.description or None,
+        rules=None if keys.rules is None else tuple(filter(None, keys.rules)),
+        folders=tuple(filter(None, keys.folders)),
+        excluded_folders=tuple(keys.exclude_folders),
+        excluded_files=frozenset(normalize("NFC", each) for each in keys.exclude_files if each),
+        previous_versions=None
+        if keys.previous_versions is None
+        else {version.tag: version.title for version in keys.previous_versions},
     )
-    return ProjectFile(name=name, errors=tuple(reader.errors)) if reader.errors else project
 
 
 def _json_object(content: bytes) -> Mapping[str, Any]:
@@ -99,80 +158,3 @@ def _json_object(content: bytes) -> Mapping[str, Any]:
     if not isinstance(values, dict):
         raise ValueError("It is not a JSON object.")
     return values
-
-
-@dataclass(slots=True)
-class _KeyReader:
-    """A reader of single keys that collects errors."""
-
-    values: Mapping[str, Any]
-    errors: list[InvalidKey] = field(default_factory=list)
-
-    def read_text(self, key: str, most_chars: int) -> str | None:
-        value = self.values.get(key, "")
-        if not self._is_text(key, value, most_chars):
-            return None
-        return value.strip() or None
-
-    def read_texts(
-        self, key: str, error_of: Callable[[str], str] = lambda text: ""
-    ) -> tuple[str, ...] | None:
-        items = self._read_items(key)
-        for nth, item in enumerate(items or ()):
-            place = f"{key}[{nth}]"
-            if self._is_text(place, item, MAX_ITEM_CHARS) and (message := error_of(item)):
-                self._add_error(place, message)
-        return None if items is None or self.errors else tuple(item.strip() for item in items if item.strip())
-
-    def read_versions(self, key: str) -> Mapping[str, str] | None:
-        items = self._read_items(key)
-        for nth, item in enumerate(items or ()):
-            place = f"{key}[{nth}]"
-            if not isinstance(item, dict):
-                self._add_error(place, 'It must be an object like {"tag": "v1.0", "title": "version 1.0"}.')
-                continue
-            if self._is_text(f"{place}.tag", item.get("tag"), MAX_TAG_CHARS) and not item["tag"].strip():
-                self._add_error(f"{place}.tag", "It is empty; name a tag.")
-            self._is_text(f"{place}.title", item.get("title", ""), MAX_TITLE_CHARS)
-        if items is None or self.errors:
-            return None
-        return {item["tag"].strip(): item.get("title", "").strip() for item in items}
-
-    def _read_items(self, key: str) -> Sequence[Any] | None:
-        if key not in self.values:
-            return None
-        items = self.values[key]
-        if not isinstance(items, list):
-            self._add_error(key, "It must be a list.")
-            return None
-        if len(items) > MAX_ITEMS:
-            self._add_error(key, f"It has more than {MAX_ITEMS} items.")
-        return items[:MAX_ITEMS]
-
-    def _is_text(self, key: str, value: Any, most_chars: int) -> bool:
-        if not isinstance(value, str):
-            self._add_error(key, "It must be a text.")
-        elif len(value) > most_chars:
-            self._add_error(key, f"It has more than {most_chars} characters.")
-        elif not is_storable(value):
-            self._add_error(key, "It has a character that can't be stored.")
-        else:
-            return True
-        return False
-
-    def _add_error(self, key: str, message: str) -> None:
-        self.errors.append(InvalidKey(key=key, message=message))
-
-
-def _folder_error(pattern: str) -> str:
-    return "It leads out of the source." if ".." in pattern.strip().split("/") else ""
-
-
-def _exclusion_error(pattern: str) -> str:
-    if not clean_pattern(pattern):
-        return "It would leave out the whole source."
-    return _folder_error(pattern)
-
-
-def _file_error(name: str) -> str:
-    return "It is a path; give a file's name alone, or a folder in excludeFolders." if "/" in name else ""

@@ -47,7 +47,7 @@ def gather_context(
     rules = budget.take_rules(library.rules)
     snippets = budget.take_snippets(found.snippets) if len(rules) == len(library.rules) else ()
     return LibraryContext(
-        library=library.named,
+        library=library.identify(),
         query=query,
         rules=rules,
         snippets=snippets,

@@ -56,8 +56,7 @@ class ChosenLibrary:
         """Return the rules that its owner has set for readers."""
         return tuple(self.source.rules)
 
-    @property
-    def named(self) -> NamedLibrary:
+    def identify(self) -> NamedLibrary:
         """Return it as named in results."""
         return NamedLibrary(
             id=str(self.source.library_id),

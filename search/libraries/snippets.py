@@ -108,7 +108,7 @@ def search_snippets(
     if not hits:
         found = _scan_for_last_word(workspace, reader, query, typed, page) or found
     return SnippetSearch(
-        library=library.named,
+        library=library.identify(),
         query=typed,
         snippets=found.snippets,
         degraded=found.degraded,

@@ -36,7 +36,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class DocumentType:
     """The type of the documents of a schema."""
 
     type_: type
@@ -51,24 +51,24 @@ class Published:
 _UUID = {"type": "string", "format": "uuid"}
 _EXPLAIN = {"anyOf": [{"type": "null"}, {"$ref": "search_explain.v1.json"}]}
 #: By name. No dataclass is the whole document of the others, which are written by hand.
-PUBLISHED: Mapping[str, Published] = {
-    "access_report.v1": Published(type_=AccessReport),
-    "answer.v1": Published(type_=Answer),
-    "answer_check.v1": Published(type_=AnswerCheck),
-    "citation.v1": Published(type_=Citation, is_versioned=False),
-    "context.v1": Published(type_=LibraryContext),
-    "context_pack.v1": Published(type_=ContextPack),
-    "embedding.v1": Published(type_=EmbeddingStatus),
-    "embedding_space.v1": Published(type_=SpaceStatus, is_versioned=False),
-    "library_search.v1": Published(type_=LibraryResults),
-    "library_snippet.v1": Published(type_=LibrarySnippet, is_versioned=False),
-    "run_comparison.v1": Published(
+PUBLISHED: Mapping[str, DocumentType] = {
+    "access_report.v1": DocumentType(type_=AccessReport),
+    "answer.v1": DocumentType(type_=Answer),
+    "answer_check.v1": DocumentType(type_=AnswerCheck),
+    "citation.v1": DocumentType(type_=Citation, is_versioned=False),
+    "context.v1": DocumentType(type_=LibraryContext),
+    "context_pack.v1": DocumentType(type_=ContextPack),
+    "embedding.v1": DocumentType(type_=EmbeddingStatus),
+    "embedding_space.v1": DocumentType(type_=SpaceStatus, is_versioned=False),
+    "library_search.v1": DocumentType(type_=LibraryResults),
+    "library_snippet.v1": DocumentType(type_=LibrarySnippet, is_versioned=False),
+    "run_comparison.v1": DocumentType(
         type_=Comparison, is_versioned=False, known={"baseline": _UUID, "run": _UUID}
     ),
-    "search_hit.v1": Published(type_=SearchHit, unsent=("retrieval", "related")),
-    "search_response.v1": Published(type_=SearchResult, known={"explain": _EXPLAIN}),
-    "snippet_search.v1": Published(type_=SnippetSearch),
-    "suggest_response.v1": Published(type_=Suggestions),
+    "search_hit.v1": DocumentType(type_=SearchHit, unsent=("retrieval", "related")),
+    "search_response.v1": DocumentType(type_=SearchResult, known={"explain": _EXPLAIN}),
+    "snippet_search.v1": DocumentType(type_=SnippetSearch),
+    "suggest_response.v1": DocumentType(type_=Suggestions),
 }
 # Names by which clients generated from the OpenAPI document know parts, unless they are those of the types.
 _TITLES: Mapping[type, str] = {

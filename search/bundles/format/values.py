@@ -24,6 +24,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from kebab.wire import locate_error
 from search.retrieval.errors import preview
 from search.retrieval.text.sanitize import is_storable
 
@@ -65,10 +66,10 @@ def row_from_json(rows: Rows, row: Any) -> dict[str, Any]:
 def describe(error: ValidationError) -> str:
     """Return what is wrong first: the field, its problem and its value."""
     first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
+    place, message = locate_error(first)
     if first["type"] in _WRONG_FIELDS:
         return f"has not the fields that belong to it: {place}"
-    problem = f"{first['msg'].removeprefix('Value error, ')}, not {preview(first['input'])}"
+    problem = f"{message}, not {preview(first['input'])}"
     return f"{place}: {problem}" if place else problem
 
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, FailFast, Field, ValidationErr
 
 from kebab.http.api.errors import FieldError, InvalidRequest
 from kebab.http.api.parsers import check_text
-from kebab.wire import adapter_of
+from kebab.wire import adapter_of, locate_error
 from search.libraries.context import DEFAULT_TOKENS as LIBRARY_TOKENS
 from search.libraries.context import MAX_TOKENS as MOST_LIBRARY_TOKENS
 from search.libraries.ids import MAX_ID_CHARS
@@ -261,10 +261,10 @@ def _query_text_fields(type_: type[Any]) -> frozenset[str]:
 
 
 def _field_error(error: Any, known: str) -> FieldError:
+    place, wanted = locate_error(error)
     message = {
         "unexpected_keyword_argument": f"There is no such argument; there are: {known}.",
         "missing_keyword_only_argument": "It is needed.",
         "missing": "It is needed.",
-    }.get(error["type"], f"{error['msg'].removeprefix('Value error, ')}.")
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
-    return FieldError(field=place.lstrip(".")[:200], message=message)
+    }.get(error["type"], f"{wanted}.")
+    return FieldError(field=place[:200], message=message)
