@@ -152,3 +152,9 @@ def test_document_with_too_many_bytes_unpacked_is_refused(file, monkeypatch):
 def test_wrong_count_in_the_manifest_is_refused(file):
     with pytest.raises(BundleRefused, match="chunks"):
         verify(forge(file, lambda connection: None, chunks=10**15))
+
+
+def test_refusal_names_the_field_what_it_should_be_and_the_value(file):
+    forged = forge(file, put_fields("sources", stars="many"))
+    with pytest.raises(BundleRefused, match=r"sources row 1: stars: .*integer, not 'many'"):
+        verify(forged)
