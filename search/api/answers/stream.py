@@ -79,8 +79,7 @@ def _may_continue(access: Access, doc_ids: Collection[str]) -> bool:
 
 def _event_to_wire(event: AnswerEvent) -> Event:
     if isinstance(event, Retrieved):
-        hits = [to_wire(hit) for hit in event.hits]
-        return "retrieval", {"conversation_id": str(event.conversation_id), "hits": hits}
+        return "retrieval", to_wire(event, exclude={"doc_ids"})
     if isinstance(event, TextAdded):
-        return "token", {"text": event.text}
+        return "token", to_wire(event)
     return "final", to_document("answer.v1", event.answer)
