@@ -341,6 +341,7 @@ class SearchResult:
     warnings: tuple[str, ...] = ()
     rerank: RerankOutcome | None = None
     lexical_total: LexicalTotal | None = None
+    #: None when the vector leg took no part.
     vector_window: VectorWindow | None = None
     hits: Annotated[tuple[SearchHit, ...], Keyword("maxItems", MAX_K)] = ()
     #: Number of hits in the whole list that are only related: labelled, or left out with `floor`.

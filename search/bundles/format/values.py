@@ -38,6 +38,8 @@ MAX_TEXT_CHARS: Final = 20_000_000
 #: Limit of counters that continue after an import.
 MAX_COUNT: Final = 2**53
 _INT64_LIMIT: Final = 2**63
+# As rows that are not stored yet have no time.
+_PRESENT: Final = "unless-none"
 _WRONG_FIELDS: Final = {"missing", "extra_forbidden", "unexpected_keyword_argument"}
 _HEX32: Final = re.compile(r"[0-9a-f]{32}")
 # Deeper than any stored value, and far below the recursion limit of Python's parser.
@@ -46,7 +48,7 @@ _MAX_DEPTH: Final = 400
 
 def rows_of(fields: Fields) -> Rows:
     """Return the type of rows with these fields."""
-    return TypeAdapter(with_config(STRICT)(TypedDict("Row", fields)))  # type: ignore[misc]  # fields by name
+    return TypeAdapter(with_config(STRICT)(TypedDict("Row", fields)))  # type: ignore[operator]  # fields by name
 
 
 def row_to_json(rows: Rows, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,8 +132,8 @@ def _check_spans(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
         kind, start, end = (span.get(name) for name in ("kind", "start", "end"))
         if not isinstance(kind, str):
             raise ValueError("Input should be spans with a kind")
-        has_numbers = type(start) is int and type(end) is int
-        if kind == "line" and not (has_numbers and 1 <= start <= end < _INT64_LIMIT):
+        are_lines = type(start) is int and type(end) is int and 1 <= start <= end < _INT64_LIMIT
+        if kind == "line" and not are_lines:
             raise ValueError("Input should be spans from one line to another")
     return spans
 
@@ -143,12 +145,14 @@ HashText = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 #: A finite number.
 Number = Annotated[float, Field(allow_inf_nan=False)]
 #: A UUID, as 32 hex digits.
-Id = Annotated[uuid.UUID, BeforeValidator(_parse_id), PlainSerializer(lambda value: value.hex)]
+Id = Annotated[
+    uuid.UUID, BeforeValidator(_parse_id), PlainSerializer(lambda value: value.hex, when_used=_PRESENT)
+]
 #: A time with its zone, by ISO 8601, to the microsecond.
 Timestamp = Annotated[
     datetime,
     BeforeValidator(_parse_time),
-    PlainSerializer(lambda value: value.astimezone(UTC).isoformat()),
+    PlainSerializer(lambda value: value.astimezone(UTC).isoformat(), when_used=_PRESENT),
 ]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_check_json)]
 JsonList = Annotated[list[Any], AfterValidator(_check_json)]
