@@ -5,6 +5,7 @@ import struct
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,7 @@ def _encode_number(name: str, detail: RetrievalDetail) -> float:
 _LENGTH = struct.Struct(">I")
 # What later pages need.
 _QUERY_FIELDS = ("text", "operators", "mode", "group", "k", "snippet_chars", "include", "max_text_chars")
+_query_values = attrgetter(*_QUERY_FIELDS)
 _RESULT_FIELDS = {
     *("query", "corrected_query", "mode", "index_version", "seq", "related_total"),
     *("degraded", "warnings", "rerank", "lexical_total", "vector_window"),
@@ -185,7 +187,7 @@ class ResultSnapshot:
     def to_bytes(self) -> bytes:
         """Return the list in a compact form; equal lists have equal bytes."""
         head = {
-            "query": {name: getattr(self.query, name) for name in _QUERY_FIELDS},
+            "query": dict(zip(_QUERY_FIELDS, _query_values(self.query), strict=True)),
             "lexical": self.query.channels and self.query.channels.lexical,
             "filters": filters_to_json(self.query.filters),
             "result": to_wire(self.result, include=_RESULT_FIELDS),
