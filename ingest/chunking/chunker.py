@@ -1,5 +1,7 @@
 """Entry point of chunking: a parsed document becomes chunks."""
 
+from dataclasses import replace
+
 from ingest.chunking.breadcrumbs import breadcrumb_of
 from ingest.chunking.code import chunk_code
 from ingest.chunking.drafts import Drafts, SectionContext
@@ -7,6 +9,7 @@ from ingest.chunking.prose import chunk_prose
 from ingest.chunking.tokens import ExactCounter, TokenCounts
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft, ChunkKind
 from ingest.parsers.types import LineSpan, ParsedDocument
+from search.markup.plain_text import stored_plain_text
 
 
 class Chunker:
@@ -22,8 +25,13 @@ class Chunker:
         without text, whose breadcrumb is its title.
         """
         if parsed.media == "code":
-            return chunk_code(parsed, path, self._counts, max_tokens) or self._without_text(parsed)
-        return chunk_prose(parsed, self._counts, max_tokens) or self._without_text(parsed)
+            chunks = chunk_code(parsed, path, self._counts, max_tokens)
+        else:
+            chunks = chunk_prose(parsed, self._counts, max_tokens)
+        return [
+            replace(chunk, plain=stored_plain_text(chunk.text, path, is_code=bool(chunk.language)))
+            for chunk in chunks or self._without_text(parsed)
+        ]
 
     def _without_text(self, parsed: ParsedDocument) -> list[ChunkDraft]:
         drafts = Drafts(parsed=parsed)

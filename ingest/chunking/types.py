@@ -52,6 +52,8 @@ class ChunkDraft:
     section_label: str
     #: lines `start` to `end` of the first span joined by "\\n", unless one line was too long for a chunk
     text: str
+    #: `text` without markup, as `search.markup` has it stored
+    plain: str = ""
     #: {"kind": "line", "start", "end"}: first the lines of the text, then the heading and front-matter
     #: lines that the breadcrumb comes from
     spans: tuple[Mapping[str, Any], ...]

@@ -29,7 +29,7 @@ GATHER_S = 0.1
 #: seconds between calls of `while_waiting`, and between checks for room
 WATCH_S = 1.0
 
-# Bytes of a chunk's draft without its text.
+# Bytes of a chunk's draft without its texts.
 _DRAFT_BYTES = 1_500
 
 Outcome = Digest | IngestParseError
@@ -241,7 +241,7 @@ def _size_of(outcome: Outcome) -> int:
     """Return the approximate bytes that a digest takes."""
     if not isinstance(outcome, Digest):
         return 0
-    return sum(_DRAFT_BYTES + len(chunk.text) for chunk in outcome.chunks)
+    return sum(_DRAFT_BYTES + len(chunk.text) + len(chunk.plain) for chunk in outcome.chunks)
 
 
 def _is_done(future: Future[Outcome], until: float) -> bool:

@@ -83,6 +83,7 @@ CHUNK_FIELDS = (
     "breadcrumb",
     "section_label",
     "text",
+    "plain",
     "spans",
     "token_count",
 )

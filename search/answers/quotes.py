@@ -15,8 +15,8 @@ from typing import Final
 from search.answers.blocks import Block, BlockKind, is_table_rule, read_blocks, unwrap_lines
 from search.answers.code_quotes import code_pieces
 from search.answers.sentences import split_sentences
-from search.retrieval.text.plain_text import plain_text
-from search.retrieval.text.tables import SEPARATOR
+from search.markup.plain_text import plain_text
+from search.retrieval.text.plain_text import SEPARATOR
 
 MAX_SENTENCE_CHARS: Final = 600
 MAX_BLOCK_CHARS, MAX_BLOCK_LINES = 1_500, 24
@@ -173,7 +173,7 @@ def _sentence(text: str, origin: Origin) -> Quote:
 
 def _plain_lead(sentence: str, origin: Origin) -> str:
     if origin.extension in ("rst", "rest"):
-        return plain_text(sentence, origin.path, is_code=False).text.replace(SEPARATOR, "·")
+        return plain_text(sentence, origin.path, is_code=False).replace(SEPARATOR, "·")
     return _LINK.sub(r"\1", sentence)
 
 

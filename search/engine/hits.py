@@ -18,7 +18,6 @@ from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.plain_match import marked_units
 from search.retrieval.staleness import stale_before
-from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
 from search.retrieval.types import MAX_SECTIONS, HitSection, Include, SearchHit, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
@@ -229,10 +228,9 @@ class HitBuilder:
     def _snippet(self, chunk: VisibleChunk) -> Snippet:
         if not self._with_snippets:
             return _NO_SNIPPET
-        plain = plain_text(chunk.text, chunk.path, is_code=bool(chunk.language))
         self._has_time = self._has_time and time.monotonic() < self._deadline
         builder = self._snippets if self._has_time else SnippetBuilder((), self._analysis, None)
-        return builder.build(plain, self._query.snippet_chars)
+        return builder.build(chunk.plain, self._query.snippet_chars)
 
     def _section(self, chunk: VisibleChunk, snippet: str, highlights: Sequence[Highlight]) -> HitSection:
         return HitSection(

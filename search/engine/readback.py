@@ -18,11 +18,13 @@ from django.db.models.functions import Cast, Replace
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
 from kebab.runtime import failpoints
 from search.access.scope import SearchScope, chunks_in, query_params
+from search.markup.plain_text import plain_text
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk, Document
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
 from search.retrieval.fusion.reorder import PinnedDocument, SortKeys
 from search.retrieval.query.passage_conditions import ConditionedPassage
+from search.retrieval.text.plain_text import PlainText, read_plain_text
 
 _WORKSPACE = Param("workspace", UUIDField())
 
@@ -49,6 +51,14 @@ class VisibleChunk:
     language: str
     dated_at: datetime
     author: str
+    #: See `Chunk.plain`.
+    stored_plain: str
+
+    @property
+    def plain(self) -> PlainText:
+        """Return its text without markup."""
+        stored = self.stored_plain or plain_text(self.text, self.path, is_code=bool(self.language))
+        return read_plain_text(stored)
 
 
 def read_visible(scope: SearchScope, ids: np.ndarray) -> np.ndarray:
@@ -224,6 +234,7 @@ def _hits_query(narrowing: frozenset[str]) -> CompiledQuery:
             "language",
             "document__dated_at",
             "document__author",
+            "plain",
         ),
     )
 
@@ -262,4 +273,5 @@ def _build_chunk(row: tuple[Any, ...]) -> VisibleChunk:
         language=row[15],
         dated_at=row[16],
         author=row[17],
+        stored_plain=row[18],
     )

@@ -22,6 +22,8 @@ class Chunk(models.Model):
     breadcrumb = models.TextField(blank=True, default="")
     section_label = models.TextField(blank=True, default="")
     text = models.TextField()
+    # `text` without markup, for snippets; empty for code, and where a version before 0.4 wrote the chunk.
+    plain = models.TextField(blank=True, default="", db_default="", editable=False)
     # [{"kind": "line", "start": 7, "end": 12}, …] in document order.
     source_spans = models.JSONField(default=list)
     token_count = models.IntegerField()

@@ -15,6 +15,7 @@ from search.corpus import (
     replace_document,
 )
 from search.corpus.content_ids import content_hash
+from search.markup.plain_text import stored_plain_text
 from search.models import Source, SourceReader
 
 _numbers = count(1)
@@ -46,6 +47,7 @@ def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any)
         "breadcrumb": heading,
         "section_label": heading,
         "text": text,
+        "plain": stored_plain_text(text, "guide.md", is_code=bool(fields.get("language"))),
         "spans": ({"kind": "line", "start": ordinal * 10 + 1, "end": ordinal * 10 + 9},),
         "token_count": len(text.split()),
         **fields,

@@ -91,6 +91,7 @@ def _chunk_draft(chunk: Chunk) -> ChunkDraft:
         breadcrumb=chunk.breadcrumb,
         section_label=chunk.section_label,
         text=chunk.text,
+        plain=chunk.plain,
         spans=tuple(chunk.source_spans),
         token_count=chunk.token_count,
     )

@@ -275,7 +275,11 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "embed_hash": Id,
             "row_version": integer(least=-(2**31), most=_SMALL),
         },
-        omitted={"workspace": _OF_WORKSPACE, "document": "its row's column"},
+        omitted={
+            "workspace": _OF_WORKSPACE,
+            "document": "its row's column",
+            "plain": "its text without markup",
+        },
     ),
     "vectors": Section(
         model=ChunkVector,

@@ -21,6 +21,7 @@ from search.bundles.rows.sources import source_fields
 from search.corpus.blobs import store_blob_file, store_blobs
 from search.corpus.bulk_insert import insert_rows
 from search.corpus.content_ids import place_key
+from search.markup.plain_text import stored_plain_text
 from search.models import (
     Chunk,
     ChunkVector,
@@ -158,7 +159,12 @@ class Loader:
         for batch in _batches(self.reader.documents(), _DOCUMENT_BATCH):
             documents = Document.objects.bulk_create([self._build_document(each) for each in batch])
             chunks = [
-                Chunk(workspace_id=self.workspace.pk, document_id=document.pk, **row)
+                Chunk(
+                    workspace_id=self.workspace.pk,
+                    document_id=document.pk,
+                    plain=stored_plain_text(row["text"], document.path, is_code=bool(row["language"])),
+                    **row,
+                )
                 for document, each in zip(documents, batch, strict=True)
                 for row in each.chunks
             ]

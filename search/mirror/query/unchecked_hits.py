@@ -27,7 +27,7 @@ def unchecked_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tu
     return [
         (
             *(*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:16]),
-            *(datetime.fromtimestamp(row[16], UTC), row[17]),
+            *(datetime.fromtimestamp(row[16], UTC), row[17], ""),
         )
         for row in _rows(workspace_id, chunk_ids)
     ]

@@ -1,34 +1,15 @@
-"""Plain text of chunks, as readers of the rendered document see it."""
+"""Plain text of a chunk as it is stored: without markup, with marks for snippets."""
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from search.retrieval.text.markdown import LINKS_MARK, descriptions, strip_markdown
-from search.retrieval.text.rst import strip_rst
-from search.retrieval.text.tables import SEPARATOR, join_cells, join_separated_values
-from search.retrieval.text.verbatim import Verbatim
-
 Span = tuple[int, int]
 
-_RST = frozenset({"rst", "rest"})
-_SEPARATED = frozenset({"csv", "tsv"})
-# Formats of which a chunk has the source. The text of others is as its parser wrote it.
-_MARKDOWN = frozenset(
-    {"md", "markdown", "mdx", "mdown", "mkd", "mdc", "ipynb", "txt", "text", "adoc", "org", "tex"}
-)
-# The first letters of the extensions of office files.
-_OFFICE = frozenset({"doc", "dot", "ppt", "pps", "pot", "xls", "xlt"})
-_ITEM = re.compile(r"\n[ \t]*(?:>[ \t>]*|[-•][ \t]+)")
-# Stands for SEPARATOR where a stop may make it needless.
-_END_MARK = "\x03"
-_PARAGRAPH_END = re.compile(r"\n\s*\n\s*")
-# A line break between Chinese or Japanese characters.
-_IDEOGRAPHS = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
-_WRAPPED = re.compile(rf"\n(?<=[{_IDEOGRAPHS}]\n)[ \t]*(?=[{_IDEOGRAPHS}])")
-_AFTER_STOP = re.compile(f" {_END_MARK} (?:(?<=[.:;,!?…] . )|(?<=[.!?…][)\"'”’»] . ))")
-_AFTER_WIDE_STOP = re.compile(f" {_END_MARK} (?<=[。！？：；、，」] . )")
+#: Stands for `·` until a snippet is cut: texts in ASCII are searched faster.
+SEPARATOR = "\x01"
+#: Stands before and after an item or a paragraph of nothing but links.
+LINKS_MARK = "\x02"
 
 
 class PlainText(NamedTuple):
@@ -39,44 +20,10 @@ class PlainText(NamedTuple):
     links: Sequence[Span] = ()
 
 
-def plain_text(text: str, path: str, *, is_code: bool) -> PlainText:
-    """Return the text of a chunk of the document at `path` without markup; code keeps its lines.
-
-    A text of nothing but images is their descriptions. `is_code`: most of the text is code.
-    """
-    _, dot, extension = path.rpartition("/")[2].rpartition(".")
-    extension = extension.lower() if dot else "txt"
-    is_markdown = extension in _MARKDOWN
-    if is_code and not is_markdown and extension not in _RST:
-        return PlainText(text)
-    verbatim = Verbatim(text)
-    if is_markdown:
-        stripped = strip_markdown(verbatim, is_code=is_code, has_indented_code=extension != "mdx")
-    elif extension in _RST:
-        stripped = strip_rst(verbatim, is_code=is_code)
-    elif extension in _SEPARATED:
-        stripped = join_separated_values(verbatim.text)
-    else:
-        is_office = extension[:3] in _OFFICE
-        stripped = _ITEM.sub("\n\n", join_cells(f"\n{verbatim.text}", are_all_rows=is_office))
-    plain = verbatim.restore(_flow(stripped)).strip("\n")
-    return _split_links(plain or descriptions(text))
-
-
-def _flow(text: str) -> str:
-    """Return `text` on one line; SEPARATOR follows paragraphs, items and headings that end without a stop."""
-    text = _PARAGRAPH_END.sub(f" {_END_MARK} ", text.strip())
-    if not text.isascii():
-        text = _AFTER_WIDE_STOP.sub("", _WRAPPED.sub("", text))
-    text = " ".join(text.split())
-    if _END_MARK in text:
-        text = _AFTER_STOP.sub(" ", text).replace(_END_MARK, SEPARATOR)
-    return text
-
-
-def _split_links(text: str) -> PlainText:
-    if LINKS_MARK not in text:
-        return PlainText(text)
-    parts = text.split(LINKS_MARK)
+def read_plain_text(stored: str) -> PlainText:
+    """Return a stored plain text without the marks around links."""
+    if LINKS_MARK not in stored:
+        return PlainText(stored)
+    parts = stored.split(LINKS_MARK)
     ends = list(accumulate(map(len, parts)))
     return PlainText("".join(parts), tuple(zip(ends[::2], ends[1::2], strict=False)))

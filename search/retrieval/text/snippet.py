@@ -14,8 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from search.retrieval.query.match_units import MatchUnit
-from search.retrieval.text.plain_text import PlainText, Span
-from search.retrieval.text.tables import SEPARATOR
+from search.retrieval.text.plain_text import SEPARATOR, PlainText, Span
 from search.retrieval.text.unicode_scripts import (
     ASCII_RUN,
     BETWEEN_THOUSANDS,

@@ -47,6 +47,7 @@ _CHUNK_FIELDS = (
     "breadcrumb",
     "section_label",
     "text",
+    "plain",
     "source_spans",
     "token_count",
     "embed_hash",

@@ -29,6 +29,7 @@ class Passage:
     section_label: str = ""
     spans: list[dict[str, Any]] = field(default_factory=list)
     token_count: int = 10
+    plain: str = ""
 
 
 def passages_of(text, **fields):

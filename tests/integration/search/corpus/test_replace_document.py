@@ -107,13 +107,16 @@ def test_moved_chunk_keeps_its_id_and_raises_its_row_version(workspace, subtests
         {"section_label": "Elsewhere"},
         {"language": "python"},
         {"kind": "code"},
+        {"plain": "\x02one\x02"},
         {"spans": ({"kind": "line", "start": 99, "end": 100},)},
     ):
         with subtests.test(moved=moved):
             path = f"{'-'.join(moved)}.md"
             before = chunks_of(write(workspace, path, chunk("one"))).get()
-            after = chunks_of(write(workspace, path, chunk("one", **moved))).get()
+            wanted = chunk("one", **moved)
+            after = chunks_of(write(workspace, path, wanted)).get()
             assert after.chunk_id == before.chunk_id
+            assert after.plain == wanted.plain
             assert (before.row_version, after.row_version) == (1, 2)
 
 

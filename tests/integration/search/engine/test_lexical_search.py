@@ -11,6 +11,7 @@ from search.engine import hits
 from search.engine.corpus import mirror_source
 from search.mirror.query import lexical
 from search.mirror.query.lexical import LexicalLeg
+from search.models import Chunk
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, unpack_ids
 from search.retrieval.query.filters import SearchFilters
@@ -254,6 +255,14 @@ def test_snippet_marks_the_words_and_keeps_to_its_length_in_code_points(workspac
             assert 0 < len(hit.snippet) <= chars
             assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.highlights)
             assert chars < 220 or highlighted_words(hit) == ["Schlüssel"]
+
+
+def test_snippet_is_cut_from_the_stored_plain_text(workspace):
+    write(workspace, "a.md", "A *pool* of `threads`")
+    sync(workspace)
+    for stored, shown in (("The stored pool", "The stored pool"), ("", "A pool of threads")):
+        Chunk.objects.update(plain=stored)
+        assert [hit.snippet for hit in ask(workspace, "pool").hits] == [shown]
 
 
 def test_snippet_is_plain_text_and_its_citation_names_the_lines_of_the_source(workspace):

@@ -55,6 +55,11 @@ def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
     assert {n for n, line in enumerate(lines, 1) if line.strip() and not _TAG.fullmatch(line)} <= covered
 
 
+def test_chunk_has_its_plain_text_unless_it_is_code(chunk_file):
+    assert [chunk.plain for chunk in chunk_file("An *inner*\n`word_x`", "a.md")] == ["An inner word_x"]
+    assert [chunk.plain for chunk in chunk_file("x = 1", "a.py")] == [""]
+
+
 def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
     guide = f"# Guide\n\n{LONG}\n\n## Install\n\n{LONG}\n\n### Linux\n\n{LONG}\n\n## Use\n\n{LONG}\n"
     chunks = chunk_file(guide, "a.md")

@@ -16,7 +16,7 @@ from ingest.parsers.registry import parser_version_for
 from search.corpus.content_ids import content_hash
 from tests.support.paths import ROOT
 
-MARKDOWN = b"---\ntags: [a, b]\n---\n# Title\n\nSome text.\n"
+MARKDOWN = b"---\ntags: [a, b]\n---\n# Title\n\nSome *text*.\n"
 
 
 @pytest.fixture
@@ -34,7 +34,12 @@ def test_digester_returns_the_whole_document_from_one_process(digester):
     assert digest.metadata == {"tags": ["a", "b"]}
     (chunk,) = digest.chunks
     place = {"kind": "line", "start": 6, "end": 6}
-    assert (chunk.ordinal, chunk.text, chunk.spans[0]) == (0, "Some text.", place)
+    assert (chunk.ordinal, chunk.text, chunk.plain, chunk.spans[0]) == (
+        0,
+        "Some *text*.",
+        "Some text.",
+        place,
+    )
 
     with pytest.raises(ParseRefused) as refusal:
         digester.digest(b"fLaC\x00\x00\x00\x22" + bytes(40), "a.flac")

@@ -5,16 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.analysis import STEMMED, UNSTEMMED_WORDS
+from search.markup.plain_text import plain_text
 from search.retrieval.query.plain_match import marked_units
-from search.retrieval.text.plain_text import PlainText, plain_text
+from search.retrieval.text.plain_text import SEPARATOR, PlainText, read_plain_text
 from search.retrieval.text.snippet import SnippetBuilder
-from search.retrieval.text.tables import SEPARATOR
 
 
 def window(text, query, max_chars=100, analysis=STEMMED):
     units, language = marked_units(query, analysis)
     plain = text if isinstance(text, PlainText) else PlainText(text)
     return SnippetBuilder(units, analysis, language).build(plain, max_chars)
+
+
+def markdown(text):
+    return read_plain_text(plain_text(text, "a.md", is_code=False))
 
 
 def slices(snippet_and_highlights):
@@ -105,12 +109,12 @@ def test_phrase_is_marked_where_its_words_follow_each_other():
 
 
 def test_marks_are_offsets_into_the_text_without_markup():
-    plain = plain_text("# A `retry`\n\n**retry** [re**try**](a.md)🎉", "a.md", is_code=False)
+    plain = markdown("# A `retry`\n\n**retry** [re**try**](a.md)🎉")
     snippet = window(plain, "retry")
     assert (snippet[0], slices(snippet)) == ("A retry · retry retry🎉", ["retry"] * 3)
 
 
-LINKS = plain_text("- [Retry](a)\n- [Wait](b)\n\n" + "Words " * 9 + "and wait.", "a.md", is_code=False)
+LINKS = markdown("- [Retry](a)\n- [Wait](b)\n\n" + "Words " * 9 + "and wait.")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +140,7 @@ def test_window_neither_begins_nor_ends_with_a_separator():
 )
 def test_snippet_of_unspaced_scripts_is_as_long_as_asked_for(text):
     for query in ("absent", text[:2]):
-        snippet, _ = window(plain_text(f"{text}\n" * 40, "a.md", is_code=False), query, 220)
+        snippet, _ = window(markdown(f"{text}\n" * 40), query, 220)
         assert 205 < len(snippet) <= 220
 
 

@@ -105,7 +105,7 @@ def test_copied_document_equals_a_parsed_one(workspace, repository, source):
     same = ("title", "lang", "tags", "trust_level", "mime", "media", "content_hash", "metadata", "size_bytes")
     assert [getattr(copied, name) for name in same] == [getattr(parsed, name) for name in same]
     assert "given" in copied.tags
-    facts = ("kind", "language", "heading_path", "breadcrumb", "text", "source_spans", "token_count")
+    facts = ("kind", "language", "heading_path", "breadcrumb", "text", "plain", "source_spans", "token_count")
     rows = [list(document.chunks.order_by("ordinal").values(*facts)) for document in (copied, parsed)]
     assert rows[0] == rows[1]
     assert len(rows[0]) > 1

@@ -7,12 +7,10 @@ import re
 from collections.abc import Sequence
 from html import unescape
 
-from search.retrieval.text.html_tags import strip_tags
-from search.retrieval.text.tables import SEPARATOR, join_cells
-from search.retrieval.text.verbatim import Verbatim
-
-#: Stands before and after an item or a paragraph of nothing but links.
-LINKS_MARK = "\x02"
+from search.markup.html_tags import strip_tags
+from search.markup.tables import join_cells
+from search.markup.verbatim import Verbatim
+from search.retrieval.text.plain_text import LINKS_MARK, SEPARATOR
 
 _END = r"[ \t]*(?=\n|\Z)"
 _ITEM = r"(?:[-*+•]|\d+[.)])[ \t]+"

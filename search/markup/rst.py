@@ -3,9 +3,9 @@
 import re
 from textwrap import dedent
 
-from search.retrieval.text.markdown import PROSE_START, strip_emphasis
-from search.retrieval.text.tables import join_cells, join_separated_values, join_simple_cells
-from search.retrieval.text.verbatim import Verbatim
+from search.markup.markdown import PROSE_START, strip_emphasis
+from search.markup.tables import join_cells, join_separated_values, join_simple_cells
+from search.markup.verbatim import Verbatim
 
 _CODE_NAMES = """
 code code-block sourcecode parsed-literal testcode testsetup testoutput doctest prompt ipython math graphviz

@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from search.retrieval.text.verbatim import Verbatim
+from search.markup.verbatim import Verbatim
 
 _BLOCK_NAMES = """
 address article aside blockquote body br caption center dd details dialog div dl dt fieldset figcaption figure

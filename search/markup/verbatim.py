@@ -5,7 +5,7 @@ Stand-ins are ASCII, as expressions are slower on other texts.
 
 import re
 
-from search.retrieval.text.tables import SEPARATOR
+from search.retrieval.text.plain_text import SEPARATOR
 
 # A number between control characters; the first one is another for lines of code.
 _PIECE, _LINES, _END = "\x04", "\x06", "\x05"

@@ -3,8 +3,8 @@
 import csv
 import re
 
-#: Stands for `·` until a snippet is cut: texts in ASCII are searched faster.
-SEPARATOR = "\x01"
+from search.retrieval.text.plain_text import SEPARATOR
+
 _BETWEEN = f" {SEPARATOR} "
 # Successive lines with a border between columns, or a single one that begins with it.
 _TABLE = re.compile(r"(?:\n[^\n|]*\|[^\n]*){2,}|\n[ \t]*+\|[^\n]*")

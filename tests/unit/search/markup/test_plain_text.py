@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.text.plain_text import plain_text
-from search.retrieval.text.tables import SEPARATOR
+from search.markup.plain_text import plain_text, stored_plain_text
+from search.retrieval.text.plain_text import SEPARATOR, read_plain_text
 
 
 def plain(text, path="a.md", *, is_code=False):
-    return plain_text(text, path, is_code=is_code).text.replace(SEPARATOR, "·")
+    return read_plain_text(plain_text(text, path, is_code=is_code)).text.replace(SEPARATOR, "·")
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,23 @@ def test_text_of_nothing_but_images_is_their_descriptions(path, text, expected):
     assert plain(text, path) == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "is_code", "stored"),
+    [
+        ("a.md", "One *word*", False, "One word"),
+        ("a.md", "word", False, "word"),
+        ("a.md", "---", False, " "),
+        ("a.py", "a = 1", True, ""),
+        ("a.md", "```\na = 1\n```", True, "a = 1"),
+    ],
+)
+def test_plain_text_of_code_without_markup_is_not_stored_twice(path, text, is_code, stored):
+    assert stored_plain_text(text, path, is_code=is_code) == stored
+
+
 def test_places_of_nothing_but_links_are_listed():
-    plain = plain_text("- [A](a), [B](b)\n\nSee [C](c).\n- [D](d)\n- [E](e): more", "a.md", is_code=False)
+    text = "- [A](a), [B](b)\n\nSee [C](c).\n- [D](d)\n- [E](e): more"
+    plain = read_plain_text(plain_text(text, "a.md", is_code=False))
     assert [plain.text[low:high] for low, high in plain.links] == ["A, B", "D"]
 
 
@@ -154,6 +169,6 @@ MARKS = st.sampled_from(
     st.booleans(),
 )
 def test_any_text_has_a_plain_text_with_its_links_in_order(text, extension, is_code):
-    plain = plain_text(text, f"a.{extension}", is_code=is_code)
+    plain = read_plain_text(plain_text(text, f"a.{extension}", is_code=is_code))
     borders = [0, *(border for span in plain.links for border in span), len(plain.text)]
     assert borders == sorted(borders)

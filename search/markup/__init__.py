@@ -1,0 +1,1 @@
+"""Markup in the texts of chunks, read once, when they are written."""
