@@ -100,31 +100,17 @@ def strip_markdown(verbatim: Verbatim, *, is_code: bool, has_indented_code: bool
     are code, as in Markdown but not in MDX.
     """
     text = _keep_lines(f"\n\n{verbatim.text}", verbatim, is_code=is_code)
-    if has_indented_code and ("\n    " in text or "\n\t" in text):
+    if has_indented_code:
         text = _INDENTED.sub(lambda found: _keep_indented(found, verbatim), text)
-    if "`" in text or "\\" in text or "<" in text:
-        text = _VERBATIM.sub(lambda found: _keep_span(found, verbatim), text)
-    if "<" in text:
-        text = strip_tags(text, verbatim)
-    if "{" in text:
-        text = _BRACES.sub("", text)
-    if ">" in text:
-        text = _QUOTE.sub("\n", text)
-    if "[" in text:
-        text = _strip_links(text)
-    text = _LINE.sub(r"\n\n\1\2\3\n", join_cells(text))
-    text = strip_emphasis(text)
-    if "_" in text:
-        text = _UNDERSCORES.sub(r"\2", text)
-    if "~~" in text:
-        text = _STRUCK.sub(r"\1", text)
-    return _ENTITY.sub(lambda found: unescape(found[0]), text) if "&" in text else text
+    text = strip_tags(_VERBATIM.sub(lambda found: _keep_span(found, verbatim), text), verbatim)
+    text = _strip_links(_QUOTE.sub("\n", _BRACES.sub("", text)))
+    text = strip_emphasis(_LINE.sub(r"\n\n\1\2\3\n", join_cells(text)))
+    text = _STRUCK.sub(r"\1", _UNDERSCORES.sub(r"\2", text))
+    return _ENTITY.sub(lambda found: unescape(found[0]), text)
 
 
 def strip_emphasis(text: str) -> str:
     """Return `text` without the asterisks around emphasized words."""
-    if "*" not in text:
-        return text
     return _EMPHASIS.sub(r"\1", _STRONG.sub(r"\2", text))
 
 
@@ -174,12 +160,8 @@ def _keep_span(found: re.Match[str], verbatim: Verbatim) -> str:
 
 
 def _strip_links(text: str) -> str:
-    if "![" in text:
-        text = _IMAGE.sub("", text)
-    if "](" in text or "][" in text:
-        text = _ONLY_LINKS.sub(rf"\1{LINKS_MARK}\2{LINKS_MARK}", _EMPTY_LINK.sub("", text))
-        text = _LINK.sub(r"\1", text)
-    if "]:" in text:
-        labels = {label.lower() for label in _DEFINITION.findall(text)}
-        text = _SHORT_LINK.sub(lambda found: found[1] if found[1].lower() in labels else found[0], text)
+    text = _EMPTY_LINK.sub("", _IMAGE.sub("", text))
+    text = _LINK.sub(r"\1", _ONLY_LINKS.sub(rf"\1{LINKS_MARK}\2{LINKS_MARK}", text))
+    labels = {label.lower() for label in _DEFINITION.findall(text)}
+    text = _SHORT_LINK.sub(lambda found: found[1] if found[1].lower() in labels else found[0], text)
     return _OTHER_LINK.sub(r"\1", text)

@@ -61,9 +61,5 @@ def plain_text(text: str, path: str, *, is_code: bool) -> str:
 def _flow(text: str) -> str:
     """Return `text` on one line; SEPARATOR follows paragraphs, items and headings that end without a stop."""
     text = _PARAGRAPH_END.sub(f" {_END_MARK} ", text.strip())
-    if not text.isascii():
-        text = _AFTER_WIDE_STOP.sub("", _WRAPPED.sub("", text))
-    text = " ".join(text.split())
-    if _END_MARK in text:
-        text = _AFTER_STOP.sub(" ", text).replace(_END_MARK, SEPARATOR)
-    return text
+    text = " ".join(_AFTER_WIDE_STOP.sub("", _WRAPPED.sub("", text)).split())
+    return _AFTER_STOP.sub(" ", text).replace(_END_MARK, SEPARATOR)

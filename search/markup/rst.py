@@ -56,22 +56,17 @@ def strip_rst(verbatim: Verbatim, *, is_code: bool) -> str:
     text = _strip_explicit(text, verbatim)
     if (first := _FIRST_LINES.match(text)) and not PROSE_START.match(first[1]):
         text = verbatim.keep_lines(dedent(first[1])) + text[first.end() :]
-    if "::" in text:
-        text = _LITERAL.sub(lambda found: f"\n{found[2]}::{verbatim.keep_lines(dedent(found[3]))}", text)
-        text = _LITERAL_NEXT.sub(":", _LITERAL_ALONE.sub("", text))
-    if ">>>" in text:
-        text = _DOCTEST.sub(lambda found: verbatim.keep_lines(dedent(found[1])), text)
-    text = _SPAN.sub(lambda found: _keep_span(found, verbatim), text)
-    if "|" in text:
-        text = _SUBSTITUTION.sub(r"\1", text)
-    if "_" in text:
-        text = _REFERENCE.sub(r"\1", _FOOTNOTE.sub("", text))
+    text = _LITERAL.sub(lambda found: f"\n{found[2]}::{verbatim.keep_lines(dedent(found[3]))}", text)
+    text = _LITERAL_NEXT.sub(":", _LITERAL_ALONE.sub("", text))
+    text = _DOCTEST.sub(lambda found: verbatim.keep_lines(dedent(found[1])), text)
+    text = _SUBSTITUTION.sub(r"\1", _SPAN.sub(lambda found: _keep_span(found, verbatim), text))
+    text = _REFERENCE.sub(r"\1", _FOOTNOTE.sub("", text))
     text = _LINE.sub("\n\n", join_cells(join_simple_cells(text)))
     return strip_emphasis(_FIELD.sub(r"\n\n\1:", text))
 
 
 def _strip_explicit(text: str, verbatim: Verbatim) -> str:
-    return _EXPLICIT.sub(lambda found: _replace_explicit(found, verbatim), text) if ".." in text else text
+    return _EXPLICIT.sub(lambda found: _replace_explicit(found, verbatim), text)
 
 
 def _replace_explicit(found: re.Match[str], verbatim: Verbatim) -> str:

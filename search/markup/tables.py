@@ -19,7 +19,7 @@ def join_cells(text: str, *, are_all_rows: bool = False) -> str:
 
     `are_all_rows`: each line with a `|` is a row, also one by itself.
     """
-    return (_ROWS if are_all_rows else _TABLE).sub(_join_rows, text) if "|" in text else text
+    return (_ROWS if are_all_rows else _TABLE).sub(_join_rows, text)
 
 
 def join_simple_cells(text: str) -> str:
