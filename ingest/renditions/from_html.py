@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ingest.parsers.markup.html_reader import (
-    CODE_CLASS,
     HEADINGS,
     NAMED,
     SITE,
     UNREAD,
+    code_language,
     is_of_site,
     prepare_page,
 )
@@ -121,7 +121,7 @@ class _Drawer(HTMLParser):
         if self._is_skipped(tag, attributes):
             self._skipped.append(tag)
         elif self._pre is not None:
-            self._language = self._language or _language(attributes)
+            self._language = self._language or code_language(attributes)
             if tag == "br":
                 self._pre.append("\n")
         else:
@@ -146,7 +146,7 @@ class _Drawer(HTMLParser):
         elif tag == "pre":
             self._flush()
             self._pre, self._pre_start = [], self._line
-            self._language, self._around_pre = _language(attributes) or self._around_pre, None
+            self._language, self._around_pre = code_language(attributes) or self._around_pre, None
         elif tag in _CELLS or tag == "tr":
             self._start_row_or_cell(tag)
         elif tag in _LISTS or tag in ("blockquote", "table"):
@@ -158,7 +158,7 @@ class _Drawer(HTMLParser):
             self._block = "p"
         elif tag in _BLOCKS:
             self._flush()
-            self._around_pre = _language(attributes) or (self._around_pre if tag != "p" else None)
+            self._around_pre = code_language(attributes) or (self._around_pre if tag != "p" else None)
             self._block = tag if tag in HEADINGS else "p"
 
     def _start_row_or_cell(self, tag: str) -> None:
@@ -320,11 +320,6 @@ def _rows(frame: _Frame, end: int) -> Iterator[Part]:
         yield from filled[0]
     elif filled:
         yield parts.row([flat(cell) for cell in frame.held], frame.start, end)
-
-
-def _language(attributes: dict[str, str | None]) -> str | None:
-    found = CODE_CLASS.search(attributes.get("class") or "")
-    return found[1] if found else None
 
 
 def has_content(text: Inline) -> bool:

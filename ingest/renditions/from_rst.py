@@ -4,17 +4,17 @@ Nothing is included, inserted or downloaded. Directives of Sphinx, and unknown o
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from docutils import frontend, nodes, utils
-from docutils.parsers.rst import Directive, Parser, directives, states
+from docutils import nodes
+from docutils.parsers.rst import Directive, Parser, directives
 
-from ingest.parsers.markup.rst import CODE_DIRECTIVES, NAMED_LANGUAGE, SILENT_DIRECTIVES
-from ingest.parsers.markup.rst_states import SILENT_LEVEL, role_text
+from ingest.parsers.markup.rst import NAMED_LANGUAGE
+from ingest.parsers.markup.rst_states import State, build_inliner, build_states, new_document, role_text
 from ingest.renditions import parts
 from ingest.renditions.from_html import flat, has_content
 from ingest.renditions.parts import Inline, Part
+from search.markup.rst import CODE_DIRECTIVES, SILENT_DIRECTIVES
 
 #: Directives that docutils runs itself; none reads a file, as that is disabled.
 _DOCUTILS_DIRECTIVES: Final = frozenset(
@@ -117,13 +117,7 @@ def _directive_class(name: str, memo: Any, document: nodes.document) -> Any:
     return _Nothing if name in SILENT_DIRECTIVES else _Note
 
 
-if TYPE_CHECKING:
-    _State = states.Body
-else:
-    _State = object  # `_STATES` adds docutils' own class
-
-
-class _QuietState(_State):
+class _QuietState(State):
     """Base of all states: a directive is run only if it is known to be harmless."""
 
     def __init__(self, state_machine: Any, debug: bool = False) -> None:
@@ -136,31 +130,14 @@ class _QuietState(_State):
         return self.run_directive(found, match, name, presets)  # type: ignore[no-untyped-call]  # docutils has few types
 
 
-def _explicit_markup() -> Any:
-    """Return docutils' table of constructs that may follow `..`, with `_QuietState.directive` in it."""
-    explicit = copy(states.Body.explicit)
-    explicit.constructs = [
-        (_QuietState.directive if method is states.Body.directive else method, pattern)
-        for method, pattern in states.Body.explicit.constructs
-    ]
-    return explicit
-
-
-_QuietState.explicit = _explicit_markup()
-_STATES = tuple(type(state.__name__, (_QuietState, state), {}) for state in states.state_classes)
+_STATES = build_states(_QuietState)
 
 
 def parts_of_rst(lines: Sequence[str]) -> Iterator[Part]:
     """Yield the parts of a reStructuredText file."""
-    settings = frontend.get_default_settings(Parser)
-    settings.file_insertion_enabled = settings.raw_enabled = False
-    settings.report_level = settings.halt_level = SILENT_LEVEL
-    settings.warning_stream = False
-    settings.line_length_limit = parts.MAX_CHARS
-    document = utils.new_document("text", settings)
-    inliner = states.Inliner()
-    inliner.interpreted = _role  # type: ignore[method-assign]  # it can't be subclassed
-    parser = Parser(inliner=inliner)
+    document = new_document()
+    document.settings.line_length_limit = parts.MAX_CHARS
+    parser = Parser(inliner=build_inliner(_role))
     parser.state_classes = _STATES
     parser.parse("\n".join(lines), document)
     yield from _Walk(document).parts(document.children, depth=0, level=1)

@@ -8,14 +8,15 @@ from search.markup.tables import join_cells, join_separated_values, join_simple_
 from search.markup.verbatim import Verbatim
 
 _CODE_NAMES = """
-code code-block sourcecode parsed-literal testcode testsetup testoutput doctest prompt ipython math graphviz
-digraph productionlist mermaid uml
+code code-block sourcecode parsed-literal literalinclude testcode testsetup testoutput doctest prompt ipython
+math graphviz digraph productionlist mermaid uml
 """
 _SILENT_NAMES = """
-toctree index include literalinclude raw image contents meta highlight highlightlang default-role role
-currentmodule module py:currentmodule py:module sectnum replace unicode date tabularcolumns
+toctree index include raw image contents meta highlight highlightlang default-role role currentmodule module
+py:currentmodule py:module sectnum title replace unicode date tabularcolumns
 """
-_CODE_DIRECTIVES, _SILENT_DIRECTIVES = frozenset(_CODE_NAMES.split()), frozenset(_SILENT_NAMES.split())
+#: Directives whose content is code, and instructions to a tool, which readers don't see; all others are text.
+CODE_DIRECTIVES, SILENT_DIRECTIVES = frozenset(_CODE_NAMES.split()), frozenset(_SILENT_NAMES.split())
 _CHANGES = {"versionadded": "New in ", "versionchanged": "Changed in ", "deprecated": "Deprecated since "}
 _BELOW = r"\n(?:\1[ \t]+[^\n]*|[ \t]*(?=\n|\Z))"
 # Explicit markup: its indentation, its first line, and the lines below that are indented more.
@@ -78,9 +79,9 @@ def _replace_explicit(found: re.Match[str], verbatim: Verbatim) -> str:
         return f"\n\n{note[1]}{below}" if note else "\n\n"
     name, argument = directive.groups()
     content = below[_OPTIONS.match(below).end() :]  # type: ignore[union-attr]  # it may be empty, and matches
-    if name in _SILENT_DIRECTIVES:
+    if name == "literalinclude" or (name in SILENT_DIRECTIVES and name != "title"):
         return "\n\n"
-    if name in _CODE_DIRECTIVES:
+    if name in CODE_DIRECTIVES:
         return verbatim.keep_lines(dedent(content))
     if name == "csv-table":
         content = join_separated_values(content.strip())

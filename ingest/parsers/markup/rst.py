@@ -9,6 +9,7 @@ from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
+from search.markup.rst import CODE_DIRECTIVES, SILENT_DIRECTIVES
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -27,19 +28,7 @@ KINDS: Mapping[str, BlockKind] = {
     "target": "html",
     "substitution_definition": "html",
 }
-#: directives by type of content; all others are text with paragraphs inside
-CODE_NAMES = """
-code code-block sourcecode parsed-literal literalinclude testcode testsetup testoutput doctest prompt ipython
-math graphviz digraph productionlist mermaid uml
-"""
-CODE_DIRECTIVES = frozenset(CODE_NAMES.split())
 TABLE_DIRECTIVES = frozenset({"table", "csv-table", "list-table", "flat-table"})
-#: instructions to a tool, invisible to readers of the page
-SILENT_NAMES = """
-toctree index include raw image contents meta highlight highlightlang default-role role currentmodule module
-py:currentmodule py:module sectnum title replace unicode date tabularcolumns
-"""
-SILENT_DIRECTIVES = frozenset(SILENT_NAMES.split())
 PYTHON_DIRECTIVES = frozenset({"testcode", "testsetup", "doctest", "ipython"})
 NAMED_LANGUAGE = frozenset({"code", "code-block", "sourcecode", "prompt"})
 LANGUAGE = re.compile(r"[\w+#.-]+")

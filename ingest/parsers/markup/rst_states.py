@@ -98,12 +98,12 @@ class _ListMachine(states.NestedStateMachine):
 
 
 if TYPE_CHECKING:
-    _State = states.Body
+    State = states.Body
 else:
-    _State = object  # `STATES` adds docutils' own class
+    State = object  # `build_states` adds docutils' own class
 
 
-class _FlatState(_State):
+class _FlatState(State):
     """Base of all states: nested text is not parsed, titles are recorded with their lines."""
 
     state_machine: "StateMachineWS[Any]"
@@ -149,18 +149,17 @@ class _FlatState(_State):
         return [node], blank_finish or machine.is_next_line_blank()
 
 
-def _explicit_markup() -> Any:
-    """Return docutils' table of constructs that may follow `..`, with `_FlatState.directive` in it."""
-    explicit = copy(states.Body.explicit)
-    explicit.constructs = [
-        (_FlatState.directive if method is states.Body.directive else method, pattern)
+def build_states(base: Any) -> tuple[Any, ...]:
+    """Return docutils' states with `base` before their own class, whose `directive` reads directives."""
+    base.explicit = copy(states.Body.explicit)
+    base.explicit.constructs = [
+        (base.directive if method is states.Body.directive else method, pattern)
         for method, pattern in states.Body.explicit.constructs
     ]
-    return explicit
+    return tuple(type(state.__name__, (base, state), {}) for state in states.state_classes)
 
 
-_FlatState.explicit = _explicit_markup()
-STATES = tuple(type(state.__name__, (_FlatState, state), {}) for state in states.state_classes)
+STATES = build_states(_FlatState)
 
 
 def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Element]:
@@ -169,27 +168,33 @@ def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Elem
     A title has its `level` (from 1, in the order in which the styles of underlining occur) and its `end`,
     the line of its underline.
     """
-    settings = frontend.get_default_settings(Parser)
-    settings.file_insertion_enabled = settings.raw_enabled = False
-    settings.report_level = settings.halt_level = SILENT_LEVEL
-    settings.warning_stream = False
-    document = utils.new_document("text", settings)
+    document = new_document()
     document.reporter.attach_observer(problems.note)
     machine = states.RSTStateMachine(state_classes=STATES, initial_state="Body")
     # normalised as docutils does, whose own splitting of lines would number them differently
     readable = [line.translate(WHITE_SPACE).expandtabs(8).rstrip() for line in lines]
-    machine.run(_Lines(readable, "text"), document, inliner=_inliner())
+    machine.run(_Lines(readable, "text"), document, inliner=build_inliner(_role))
     return [node for node in document.children if isinstance(node, nodes.Element) and node.line]
 
 
-def _inliner() -> states.Inliner:
-    """Return an inliner that replaces every role, known or not, by its text; it can't be subclassed."""
+def new_document() -> nodes.document:
+    """Return an empty document whose parser reads no file, and prints and raises nothing."""
+    settings = frontend.get_default_settings(Parser)
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    settings.report_level = settings.halt_level = SILENT_LEVEL
+    settings.warning_stream = False
+    return utils.new_document("text", settings)
+
+
+def build_inliner(read_role: Any) -> states.Inliner:
+    """Return an inliner that replaces every role, known or not, by what `read_role` returns."""
     inliner = states.Inliner()
-    inliner.interpreted = lambda rawsource, text, role, lineno: (  # type: ignore[method-assign]  # it can't be subclassed
-        [nodes.inline(rawsource, role_text(text))],
-        [],
-    )
+    inliner.interpreted = read_role  # type: ignore[method-assign]  # it can't be subclassed
     return inliner
+
+
+def _role(rawsource: str, text: str, role: str, lineno: int) -> Any:
+    return [nodes.inline(rawsource, role_text(text))], []
 
 
 def role_text(text: str) -> str:
