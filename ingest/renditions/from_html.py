@@ -3,21 +3,18 @@
 No attribute but the targets of links and pictures is kept; the page decides which of them it follows.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from types import MappingProxyType
 from typing import Any, Final
 
 from ingest.parsers.markup.html_reader import (
+    CELLS,
     HEADINGS,
-    NAMED,
-    SITE,
-    UNREAD,
+    SPACES,
+    Attributes,
+    SiteReader,
     code_language,
-    is_of_site,
-    prepare_page,
 )
 from ingest.parsers.types import LineSpan, Outline
 from ingest.renditions import parts
@@ -40,8 +37,6 @@ _BLOCKS: Final = HEADINGS | {
 }
 _LISTS: Final = frozenset({"ul", "ol", "menu", "dl"})
 _ITEMS: Final = frozenset({"li", "dt", "dd"})
-_CELLS: Final = frozenset({"td", "th"})
-_SPACES: Final = re.compile(r"\s+")
 _MAX_INLINE_DEPTH: Final = 10
 
 
@@ -58,9 +53,11 @@ class _Frame:
 
 def parts_of_html(text: str, outline: Outline) -> Iterator[Part]:
     """Yield the parts of a page that its outline covers: its main text, without navigation."""
-    drawer = _draw(text, is_whole=False)
+    drawer = _Drawer()
+    drawer.read(text)
     if drawer.is_cut_short:
-        drawer = _draw(text, is_whole=True)
+        drawer = _Drawer(whole=True)
+        drawer.read(text)
     spans = [span for span in outline.origins or () if isinstance(span, LineSpan)]
     first = min((span.start for span in spans), default=1)
     last = max((span.end for span in spans), default=0)
@@ -69,21 +66,12 @@ def parts_of_html(text: str, outline: Outline) -> Iterator[Part]:
             yield part
 
 
-def _draw(text: str, *, is_whole: bool) -> "_Drawer":
-    drawer = _Drawer(is_whole=is_whole)
-    drawer.feed(prepare_page(text))
-    drawer.close()
-    return drawer
-
-
-class _Drawer(HTMLParser):
+class _Drawer(SiteReader):
     """A parser that writes parts. Elements nested deeper than the limits are left out, their text is not."""
 
-    def __init__(self, *, is_whole: bool) -> None:
-        super().__init__(convert_charrefs=True)
-        self._is_whole = is_whole
+    def __init__(self, *, whole: bool = False) -> None:
+        super().__init__(whole=whole)
         self._frames = [_Frame("", 1)]
-        self._skipped: list[str] = []
         #: The run of text: its content, its open inline elements, its block and its first line.
         self._text: Inline = []
         self._open: list[tuple[str, Inline]] = []
@@ -94,11 +82,6 @@ class _Drawer(HTMLParser):
         self._language: str | None = None
         #: The language that an element around the next code names.
         self._around_pre: str | None = None
-
-    @property
-    def is_cut_short(self) -> bool:
-        """Return whether the page ended inside an element of the site, whose end tag is missing."""
-        return bool(self._skipped) and not self._is_whole
 
     @property
     def _line(self) -> int:
@@ -113,13 +96,12 @@ class _Drawer(HTMLParser):
         return self._frames[0].held
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._skipped:
-            if tag == self._skipped[-1]:
-                self._skipped.append(tag)
+        if self._skip_depth:
+            self._skip_depth += tag == self._skip_tag
             return
         attributes = dict(attrs)
         if self._is_skipped(tag, attributes):
-            self._skipped.append(tag)
+            self._skip_tag, self._skip_depth = tag, 1
         elif self._pre is not None:
             self._language = self._language or code_language(attributes)
             if tag == "br":
@@ -127,13 +109,10 @@ class _Drawer(HTMLParser):
         else:
             self._start_element(tag, attributes)
 
-    def _is_skipped(self, tag: str, attributes: dict[str, str | None]) -> bool:
-        if tag in UNREAD or tag == "title":
-            return True
-        is_named = tag in NAMED and bool(attributes) and is_of_site(tag, attributes)
-        return not self._is_whole and (tag in SITE or is_named)
+    def _is_skipped(self, tag: str, attributes: Attributes) -> bool:
+        return tag == "title" or super()._is_skipped(tag, attributes)
 
-    def _start_element(self, tag: str, attributes: dict[str, str | None]) -> None:
+    def _start_element(self, tag: str, attributes: Attributes) -> None:
         if tag == "br":
             self._append(["br"])
         elif tag == "img":
@@ -147,7 +126,7 @@ class _Drawer(HTMLParser):
             self._flush()
             self._pre, self._pre_start = [], self._line
             self._language, self._around_pre = code_language(attributes) or self._around_pre, None
-        elif tag in _CELLS or tag == "tr":
+        elif tag in CELLS or tag == "tr":
             self._start_row_or_cell(tag)
         elif tag in _LISTS or tag in ("blockquote", "table"):
             self._flush()
@@ -166,23 +145,18 @@ class _Drawer(HTMLParser):
         self._flush()
         if not any(frame.tag == "table" for frame in self._frames):
             return
-        ends = ("td", "th") if tag in _CELLS else ("td", "th", "tr")
+        ends = ("td", "th") if tag in CELLS else ("td", "th", "tr")
         while self._frames[-1].tag != "table" and (
             self._frames[-1].tag in ends or self._frames[-1].tag != "tr"
         ):
             self._pop()
-        if tag in _CELLS and self._frames[-1].tag == "table":
+        if tag in CELLS and self._frames[-1].tag == "table":
             self._push("tr")
         self._push(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in UNREAD:
-            self.handle_starttag(tag, attrs)
-
     def handle_endtag(self, tag: str) -> None:
-        if self._skipped:
-            if tag == self._skipped[-1]:
-                self._skipped.pop()
+        if self._skip_depth:
+            self._skip_depth -= tag == self._skip_tag
         elif self._pre is not None:
             if tag == "pre":
                 self._end_pre()
@@ -206,12 +180,12 @@ class _Drawer(HTMLParser):
             self._pop()
 
     def handle_data(self, data: str) -> None:
-        if self._skipped:
+        if self._skip_depth:
             return
         if self._pre is not None:
             self._pre.append(data)
         else:
-            text = _SPACES.sub(" ", data)
+            text = SPACES.sub(" ", data)
             self._append(parts.clip(text if self._text else text.lstrip()), data)
 
     def _append(self, piece: Any, data: str = "") -> None:
@@ -221,7 +195,7 @@ class _Drawer(HTMLParser):
             self._start = self._line + data[: len(data) - len(data.lstrip())].count("\n")
         (self._open[-1][1] if self._open else self._text).append(piece)
 
-    def _open_inline(self, tag: str, attributes: dict[str, str | None]) -> None:
+    def _open_inline(self, tag: str, attributes: Attributes) -> None:
         if len(self._open) >= _MAX_INLINE_DEPTH:
             return
         content: Inline = [tag, attributes.get("href") or ""] if tag == "a" else [tag]
@@ -280,7 +254,7 @@ class _Drawer(HTMLParser):
         """End the innermost frame, which becomes a part of the one around it."""
         frame, end = self._frames.pop(), self._line
         outer = self._frames[-1]
-        if frame.tag in _CELLS:
+        if frame.tag in CELLS:
             outer.held.append(frame.held)
             outer.has_header = frame.tag == "th" and (outer.has_header or len(outer.held) == 1)
         elif frame.tag == "tr":

@@ -151,8 +151,8 @@ class AlternativeText(str):
     __slots__ = ()
 
 
-class PageReader(HTMLParser):
-    """Parser that collects the runs of a page.
+class SiteReader(HTMLParser):
+    """Parser of a page that skips elements without readable text, and parts of the site.
 
     Args:
         whole: include parts of the site: navigation, footers, banners, hidden elements.
@@ -160,6 +160,36 @@ class PageReader(HTMLParser):
 
     def __init__(self, *, whole: bool = False) -> None:
         super().__init__(convert_charrefs=True)
+        self._whole = whole
+        self._skip_tag = ""
+        self._skip_depth = 0
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Return whether the page ended inside a skipped element."""
+        return self._skip_depth > 0
+
+    def read(self, text: str) -> None:
+        """Parse the page."""
+        self.feed(prepare_page(text))
+        self.close()
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # in HTML a slash closes void elements only: <div/> opens a div, but <script/> in XHTML is complete
+        if tag not in UNREAD or self._skip_depth:
+            self.handle_starttag(tag, attrs)
+
+    def _is_skipped(self, tag: str, attributes: Attributes) -> bool:
+        if tag in UNREAD or self._whole:
+            return tag in UNREAD
+        return tag in SITE or (tag in NAMED and bool(attributes) and is_of_site(tag, attributes))
+
+
+class PageReader(SiteReader):
+    """Parser that collects the runs of a page."""
+
+    def __init__(self, *, whole: bool = False) -> None:
+        super().__init__(whole=whole)
         self.runs: list[Run] = []
         self.title: str | None = None
         self.description: str | None = None
@@ -169,9 +199,6 @@ class PageReader(HTMLParser):
         self._linked: dict[str, Any] = {}
         #: characters of text that were skipped as part of the site
         self.skipped_chars = 0
-        self._whole = whole
-        self._skip_tag = ""
-        self._skip_depth = 0
         self._text: list[tuple[str, int]] = []
         self._tag = "p"
         self._language: str | None = None
@@ -189,19 +216,13 @@ class PageReader(HTMLParser):
         self._parts: list[tuple[str, PagePart, int]] = []
 
     @property
-    def is_cut_short(self) -> bool:
-        """Return whether the page ended inside a skipped element."""
-        return self._skip_depth > 0
-
-    @property
     def stated(self) -> dict[str, Any]:
         """Return what the page states of its author and dates, for `stated_metadata`."""
         return {**self._linked, **self._stated}
 
     def read(self, text: str) -> None:
         """Parse the page; the runs are complete afterwards."""
-        self.feed(prepare_page(text))
-        self.close()
+        super().read(text)
         self._flush()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -230,11 +251,6 @@ class PageReader(HTMLParser):
             self._open(tag, attributes)
         self._enter(tag, attributes)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # in HTML a slash closes void elements only: <div/> opens a div, but <script/> in XHTML is complete
-        if tag not in UNREAD or self._skip_depth:
-            self.handle_starttag(tag, attrs)
-
     def handle_endtag(self, tag: str) -> None:
         if self._skip_depth:
             self._skip_depth -= tag == self._skip_tag
@@ -260,11 +276,9 @@ class PageReader(HTMLParser):
             self.skipped_chars += len(data.strip())
 
     def _is_skipped(self, tag: str, attributes: Attributes) -> bool:
-        if tag in UNREAD:
-            return True
-        if self._whole or (self._quote_depth and tag == "footer"):  # a quotation's footer names its source
+        if self._quote_depth and tag == "footer":  # a quotation's footer names its source
             return False
-        return tag in SITE or (tag in NAMED and bool(attributes) and is_of_site(tag, attributes))
+        return super()._is_skipped(tag, attributes)
 
     def _enter(self, tag: str, attributes: Attributes) -> None:
         """Record that a named part of the page begins."""
