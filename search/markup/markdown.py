@@ -1,4 +1,4 @@
-"""Removal of the markup of Markdown and MDX.
+"""Removal of the markup of Markdown and MDX but for tags, which their parser has removed.
 
 Regular expressions over a whole text: parsing alone would take three times as long.
 """
@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from html import unescape
 
-from search.markup.html_tags import strip_tags
 from search.markup.tables import join_cells
 from search.markup.verbatim import Verbatim
 from search.retrieval.text.plain_text import LINKS_MARK, SEPARATOR
@@ -45,9 +44,7 @@ _LABEL = r"((?:[^\[\]\n]++|\n(?!\s*\n)|\[[^\[\]]*\])*+)"
 # A chunk may end within a link, whose target is on the next line.
 _TARGET = r"(?:\(\s*(?:[^()\n]++|\([^()\n]*\))*+\)|\(\s*\Z|\[[^\[\]\n]*\])"
 _IMAGE = re.compile(rf"!\[(?<!\w!\[){_LABEL}\](?:{_TARGET})?")
-_DESCRIBED = re.compile(
-    rf'!\[{_LABEL}\]|(?::alt:|\b(?:alt|alt-text|title|label|description)=")[ \t]*([^"\n]*)'
-)
+_DESCRIBED = re.compile(rf"!\[{_LABEL}\]|:alt:[ \t]*([^\n]*)")
 _EMPTY_LINK = re.compile(rf"\[\s*\]{_TARGET}")
 _LINK = re.compile(rf"\[{_LABEL}\]{_TARGET}")
 _BETWEEN_LINKS = r"[ \t,.;|·/•&*_-]*+"
@@ -102,7 +99,7 @@ def strip_markdown(verbatim: Verbatim, *, is_code: bool, has_indented_code: bool
     text = _keep_lines(f"\n\n{verbatim.text}", verbatim, is_code=is_code)
     if has_indented_code:
         text = _INDENTED.sub(lambda found: _keep_indented(found, verbatim), text)
-    text = strip_tags(_VERBATIM.sub(lambda found: _keep_span(found, verbatim), text), verbatim)
+    text = _VERBATIM.sub(lambda found: _keep_span(found, verbatim), text)
     text = _strip_links(_QUOTE.sub("\n", _BRACES.sub("", text)))
     text = strip_emphasis(_LINE.sub(r"\n\n\1\2\3\n", join_cells(text)))
     text = _STRUCK.sub(r"\1", _UNDERSCORES.sub(r"\2", text))
@@ -115,7 +112,7 @@ def strip_emphasis(text: str) -> str:
 
 
 def descriptions(text: str) -> str:
-    """Return the descriptions of the images and components of `text`."""
+    """Return the descriptions of the images of `text`."""
     found = (one[1] or one[2] for one in _DESCRIBED.finditer(text))
     return f" {SEPARATOR} ".join(filter(None, found))
 
