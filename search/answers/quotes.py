@@ -16,6 +16,7 @@ from search.answers.blocks import Block, BlockKind, is_table_rule, read_blocks, 
 from search.answers.code_quotes import code_pieces
 from search.answers.sentences import split_sentences
 from search.markup.plain_text import plain_text
+from search.retrieval.text.fences import put_in_fence
 from search.retrieval.text.plain_text import SEPARATOR
 
 MAX_SENTENCE_CHARS: Final = 600
@@ -83,7 +84,8 @@ def split_quotes(text: str, origin: Origin) -> Iterator[Quote]:
 def _code_quotes(text: str, origin: Origin) -> Iterator[Quote]:
     caption = _caption(origin.title or origin.path)
     for piece in code_pieces(text):
-        yield Quote(verbatim=piece, lead=caption, block=_fenced(piece, origin.code_lang or ""))
+        block = put_in_fence(textwrap.dedent(piece), origin.code_lang or "")
+        yield Quote(verbatim=piece, lead=caption, block=block)
 
 
 def _prose_quotes(blocks: Sequence[Block], origin: Origin) -> Iterator[Quote]:
@@ -253,10 +255,5 @@ def _closed(block: Block, shown: str) -> str:
         return _LINK.sub(r"\1", shown)
     fence = block.fence
     if not fence:
-        return _fenced(shown, block.language)
+        return put_in_fence(textwrap.dedent(shown), block.language)
     return shown if shown.rstrip().endswith(fence) and "\n" in shown else f"{shown}\n{fence}"
-
-
-def _fenced(code: str, language: str) -> str:
-    fence = "````" if "```" in code else "```"
-    return f"{fence}{language}\n{textwrap.dedent(code)}\n{fence}"

@@ -4,16 +4,15 @@ Parts are independent and white space between them takes no tokens, so that the 
 the size of the whole.
 """
 
-import re
 from typing import Final
 
 from search.context.types import ContextPack, OutlinedFile, PackedDocument, PackedText, Symbol
 from search.retrieval.citation import Citation
+from search.retrieval.text.fences import put_in_fence
 
 NOTHING_FOUND: Final = "Nothing was found for this request."
 SEPARATOR: Final = "\n\n"
 OVERVIEW_TITLE: Final = "## Overview"
-_BACKTICKS = re.compile("`{3,}")
 
 
 def pack_text(pack: ContextPack) -> str:
@@ -38,10 +37,8 @@ def segment_text(file: PackedDocument, segment: PackedText) -> str:
 
 def block_text(citation: Citation, text: str, source: str, version: str | None, code_lang: str | None) -> str:
     """Return a text below its citation, in a fence longer than any within the text."""
-    longest = max((len(marks) for marks in _BACKTICKS.findall(text)), default=2)
-    fence = "`" * (longest + 1)
     origin = " ".join(filter(None, (source, version)))
-    return f"### {_line(citation.uri)} ({origin})\n{fence}{code_lang or ''}\n{text}\n{fence}"
+    return f"### {_line(citation.uri)} ({origin})\n{put_in_fence(text, code_lang or '')}"
 
 
 def _symbol_text(symbol: Symbol) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from search.libraries.find import RankedLibrary
 from search.libraries.snippets import LibrarySnippet
 from search.retrieval.query.filters import ChunkKind
+from search.retrieval.text.fences import put_in_fence
 
 NO_LIBRARIES = "No libraries found matching your search."
 DEFAULT_BRANCH = "default branch"
 SEPARATOR = "\n\n---\n\n"
 
-_BACKTICKS = re.compile("`{3,}")
 # CommonMark 0.31, fenced code blocks: three or more marks, indented by at most three spaces.
 _FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<info>.*)$", re.MULTILINE)
 
@@ -64,14 +64,8 @@ def _body(snippet: LibrarySnippet) -> str:
     fences = _fences(snippet.text)
     is_left_open = len(fences) % 2 == 1
     if snippet.kind is ChunkKind.CODE and (is_left_open or not fences or not snippet.is_markdown):
-        return _fence(snippet.text, snippet.language or "")
+        return put_in_fence(snippet.text, snippet.language or "")
     return f"{snippet.text}\n{fences[-1]}" if is_left_open else snippet.text
-
-
-def _fence(text: str, language: str) -> str:
-    longest = max((len(marks) for marks in _BACKTICKS.findall(text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _fences(text: str) -> list[str]:
