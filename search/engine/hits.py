@@ -142,8 +142,12 @@ class HitBuilder:
                     position=position,
                     entry=entry,
                     chunk=chunk,
-                    sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks],
-                    copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks],
+                    sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks]
+                    if entry.sections
+                    else (),
+                    copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
+                    if entry.chunk_id in self._copies
+                    else (),
                 )
                 is_near = may_defer and not entry.retrieval.pinned and _is_near(place, places)
                 (near if is_near else places).append(place)

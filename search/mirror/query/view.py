@@ -85,7 +85,7 @@ class MirrorView:
         unknown = [chunk_id for chunk_id in chunk_ids if chunk_id not in self._known_rows]
         if unknown:
             rows = self.connection.execute(_ROWS, (json.dumps(unknown),))
-            self._known_rows.update(zip(unknown, (row for (row,) in rows), strict=True))
+            self._known_rows.update(zip(unknown, [row for (row,) in rows], strict=True))
         return np.array([self._known_rows[chunk_id] for chunk_id in chunk_ids], np.int64)
 
     def note_rows(self, ids: np.ndarray, rows: np.ndarray) -> None:

@@ -181,9 +181,12 @@ class SnippetBuilder:
         """Find the units that are one word where `text` has it in parts, as email where it has `e-mail`."""
         folded = text.lower()
         without = folded.translate(_WITHOUT_JOINTS)
-        if len(without) == len(folded) or not any(
-            without.count(needle) > folded.count(needle) for needle in self._needles
-        ):
+        if len(without) == len(folded):
+            return
+        for needle in self._needles:
+            if without.count(needle) > folded.count(needle):
+                break
+        else:
             return
         for start, end, terms in self._analysis.joined_tokens(text, self._language):
             for unit, at in {place for term in terms for place in self._places.get(term, ())}:
@@ -214,11 +217,10 @@ class SnippetBuilder:
             found = match(text, at)
             if found is None:
                 continue
-            word, end = found.group(), found.end()
-            tokens = words.get(word)
-            if tokens is None:
-                tokens = words[word] = self._tokens(word)
-            if tokens:
+            word, end = found[0], found.end()
+            if word not in words:
+                words[word] = self._tokens(word)
+            if tokens := words[word]:
                 yield at, tokens
 
     def _tokens(self, word: str) -> list[_Token]:
@@ -344,9 +346,9 @@ def _end_at_word(text: str, low: int, least: int, high: int) -> int:
 def _is_border(text: str, at: int) -> bool:
     """Return whether a word, or a character of an unspaced script, begins at `at`."""
     character = text[at]
-    if character.isspace() or unicodedata.combining(character):
-        return False
-    return at == 0 or not (text[at - 1].isalnum() and character.isalnum()) or is_unspaced(character)
+    if not character.isalnum():
+        return not (character.isspace() or unicodedata.combining(character))
+    return at == 0 or not text[at - 1].isalnum() or is_unspaced(character)
 
 
 def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int) -> Snippet:
