@@ -1,10 +1,9 @@
 """The scope of a search: a workspace, the sources that the reader may read, and the query's filters."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
 
 import orjson
 from django.contrib.postgres.expressions import ArraySubquery
@@ -29,36 +28,13 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.uuids import parse_uuid
-from search.models import Chunk, Source, SourceVersion, is_readable
+from search.models import Source, SourceVersion, is_readable
+from search.retrieval.query.conditions import Comparison, Condition, NamedCondition
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.query.glob import compile_glob
-from search.retrieval.query.metadata import metadata_json_path
 from search.retrieval.query.operators import QueryOperators
 from search.retrieval.query.rules import NO_RULES, SearchRules
 from search.settings.search_settings import rules_of
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
-
-#: The Django lookup of each condition on a document.
-_LOOKUPS = {
-    "path": "path__matches_any",
-    "not_path": "path__matches_none",
-    "lang": "lang__any_of",
-    "trust": "trust_level__any_of",
-    "media": "media__any_of",
-    "doc_id": "doc_id__any_of",
-    "tags": "tags__overlap",
-    "author": "author__any_of",
-    "after": "indexed_at__gt",
-    "dated_after": "dated_at__gte",
-    "dated_before": "dated_at__lt",
-    "source": "source__pk__any_of",
-    "version": "version__tag__any_of",
-    "metadata": "filter_values__meets_path",
-}
-#: The lookups of the conditions on a chunk itself.
-_CHUNK_LOOKUPS = {"kind": "kind__any_of", "code_lang": "language__any_of"}
-# Joined tables whose rows are filtered by workspace, too.
-_JOINED = ("version",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +46,7 @@ class Sources:
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchScope:
     """The resolved filters and rights of a search."""
 
@@ -93,64 +69,34 @@ class SearchScope:
     #: The workspace's search rules.
     rules: SearchRules = NO_RULES
 
-    @property
-    def values(self) -> dict[str, Any]:
-        """Return the values of the conditions in use on a document, by name."""
-        filters = self.filters
-        values: dict[str, Any] = {
-            "path": [compile_glob(pattern).sql_regex for pattern in filters.path_glob],
-            "not_path": [compile_glob(pattern).sql_regex for pattern in filters.path_not_glob],
-            "lang": list(filters.lang),
-            "trust": [str(level) for level in filters.trust_min.or_better()] if filters.trust_min else [],
-            "media": [media.value for media in filters.media],
-            "doc_id": [uuid.UUID(hex=doc_id) for doc_id in filters.doc_id],
-            "tags": list(filters.tags_any),
-            "author": list(filters.author),
-            "after": filters.ingested_after,
-            "dated_after": filters.dated_after,
-            "dated_before": filters.dated_before,
-            "version": list(self.version_tags),
-            "metadata": metadata_json_path(filters.metadata),
-        }
-        used = {name: value for name, value in values.items() if value}
-        return used if self.sources is None else used | {"source": list(self.sources.ids)}
+    @cached_property
+    def filter_conditions(self) -> tuple[NamedCondition, ...]:
+        """The conditions of the filters."""
+        found = list(self.filters.conditions())
+        if self.filters.source and self.sources is not None:
+            found.append(NamedCondition(name="source", condition=_are_in(self.sources)))
+        if self.version_tags:
+            of_version = Comparison(field="version", test="one_of", values=self.version_tags)
+            found.append(NamedCondition(name="version", condition=of_version))
+        return tuple(found)
 
-    @property
-    def chunk_values(self) -> dict[str, Any]:
-        """Return `values` and the values of the conditions on a chunk, its kind and language."""
-        on_chunk = {
-            "kind": [kind.value for kind in self.filters.kind],
-            "code_lang": list(self.filters.code_lang_names),
-        }
-        return self.values | {name: value for name, value in on_chunk.items() if value}
+    @cached_property
+    def conditions(self) -> tuple[NamedCondition, ...]:
+        """The conditions of the filters and of the typed operators."""
+        typed = () if self.operators is None else self.operators.conditions
+        return (*self.filter_conditions, *typed)
 
-    def document_conditions(self) -> Q:
-        """Return the conditions on a document."""
-        return conditions(self.values, self.workspace_id)
+    @cached_property
+    def narrowing(self) -> tuple[Condition, ...]:
+        """These conditions and that of the reader's rights, by which PostgreSQL narrows."""
+        conditions = tuple(each.condition for each in self.conditions)
+        if self.sources is None or self.filters.source:
+            return conditions
+        return (_are_in(self.sources), *conditions)
 
 
-def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -> Q:
-    """Return the conditions on a document for `SearchScope.values`, or query parameters in their place."""
-    wanted = {f"{prefix}{_LOOKUPS[name]}": value for name, value in values.items()}
-    wanted |= {f"{prefix}{name}__workspace": workspace_id for name in _JOINED if name in values}
-    return Q(**wanted)
-
-
-def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]":
-    """Return the chunks that pass `SearchScope.chunk_values`, or query parameters in their place."""
-    on_document = {name: value for name, value in values.items() if name not in _CHUNK_LOOKUPS}
-    on_chunk = {_CHUNK_LOOKUPS[name]: value for name, value in values.items() if name in _CHUNK_LOOKUPS}
-    chunks = Chunk.objects.filter(workspace_id=workspace_id, **on_chunk)
-    if not on_document:
-        return chunks
-    return chunks.filter(
-        conditions(on_document, workspace_id, "document__"), document__workspace=workspace_id
-    )
-
-
-def query_params(names: Iterable[str]) -> dict[str, Param]:
-    """Return a query parameter for each name, sorted, to use in the place of values."""
-    return {name: Param(name) for name in sorted(names)}
+def _are_in(sources: Sources) -> Comparison:
+    return Comparison(field="sources", test="one_of", values=(sources,))
 
 
 def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> SearchScope:

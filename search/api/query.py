@@ -13,11 +13,12 @@ from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.pages import fetch_next_page
 from search.engine.search import search, wait_until_searchable
 from search.engine.time_limit import limited_search
-from search.mirror.query.attributes import METADATA, METADATA_PREFIX
+from search.mirror.query.attributes import METADATA
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.conditions import METADATA_PREFIX
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import NO_FILTERS, SearchFilters
 from search.retrieval.query.metadata import check_field_name, parse_metadata_filter

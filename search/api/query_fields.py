@@ -144,7 +144,7 @@ class FilterFields(StrictSerializer):
     media = ValuesField(EnumeratedField(Media))
     doc_id = _text_values_field()
     ingested_after = MomentField(required=False, allow_null=True, help_text="With a time zone.")
-    author = _text_values_field("Authors of documents, as hits show them.")
+    author = _text_values_field("Authors of documents.")
     dated_after = MomentField(
         required=False, allow_null=True, help_text="The document's date is this or later; with a time zone."
     )

@@ -9,8 +9,8 @@ from typing import Final
 
 from django.db.models import Q
 
+from search.access.predicate import chunks_in_scope
 from search.access.scope import SearchScope
-from search.context.chunk_queries import visible_chunks
 from search.models import Chunk
 from search.retrieval.expansion import Follow
 
@@ -95,7 +95,7 @@ class HitNeighbourhood:
             for hit in self._hits.values()
         ]
         if windows:
-            near = visible_chunks(self._scope).filter(reduce(or_, windows))
+            near = chunks_in_scope(self._scope).filter(reduce(or_, windows))
             for chunk in near.only("chunk_id", "document_id", "ordinal", "heading_path"):
                 positions[chunk.document_id].append(_position_of(chunk))
         return positions

@@ -7,11 +7,12 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models import F, Func, Q, TextField, Value
 
-from search.access.scope import SearchScope, chunks_in
+from search.access.predicate import chunks_in_scope, documents_in_scope
+from search.access.scope import SearchScope
 from search.context.imports import SOURCE_ROOT, Import
-from search.models import Chunk, Document
+from search.models import Chunk
 
 # Most candidate paths and folders per query, of all imports of all hits in one source version.
 _MAX_CANDIDATES: Final = 5_000
@@ -31,17 +32,6 @@ class VersionKey:
         return cls(source_id=chunk.document.source_id, version_id=chunk.document.version_id)
 
 
-def visible_chunks(scope: SearchScope) -> "QuerySet[Chunk]":
-    """Return the queryset of chunks that a search under `scope` could find."""
-    return chunks_in(scope.workspace_id, scope.chunk_values)
-
-
-def visible_documents(scope: SearchScope) -> "QuerySet[Document]":
-    """Return the queryset of documents that a search under `scope` could find."""
-    documents: QuerySet[Document] = Document.objects.in_workspace(scope.workspace_id)
-    return documents.filter(scope.document_conditions())
-
-
 def imported_documents(
     scope: SearchScope, source_version: VersionKey, imports: Sequence[Import]
 ) -> dict[str, int]:
@@ -58,7 +48,7 @@ def imported_documents(
     if not conditions:
         return {}
     rows = (
-        visible_documents(scope)
+        documents_in_scope(scope)
         .alias(folder=_strip_pattern("/[^/]*$"), below_root=_strip_pattern(SOURCE_ROOT))
         .filter(reduce(or_, conditions), source=source_version.source_id, version=source_version.version_id)
         .order_by("path")
@@ -75,7 +65,7 @@ def read_chunks(scope: SearchScope, chunk_ids: Iterable[str]) -> dict[str, Chunk
     """Return the visible ones of the chunks by id, with document, source and version."""
     ids = [uuid.UUID(hex=chunk_id) for chunk_id in chunk_ids]
     rows = (
-        visible_chunks(scope)
+        chunks_in_scope(scope)
         .filter(
             chunk_id__in=ids,
             document__source__workspace=scope.workspace_id,

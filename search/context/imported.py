@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from search.access.predicate import chunks_in_scope
 from search.access.scope import SearchScope
-from search.context.chunk_queries import VersionKey, imported_documents, visible_chunks
+from search.context.chunk_queries import VersionKey, imported_documents
 from search.context.imports import IMPORT_LANGUAGES, SOURCE_ROOT, Import, parse_imports
 from search.models import Chunk
 from search.retrieval.expansion import Follow
@@ -112,7 +113,7 @@ def _is_in_package(path: str, folder: str, importing: str) -> bool:
 
 def _heads(scope: SearchScope, document_ids: Iterable[int]) -> Mapping[int, str]:
     rows = (
-        visible_chunks(scope)
+        chunks_in_scope(scope)
         .filter(document__in=document_ids, ordinal__lt=HEAD_CHUNKS)
         .order_by("ordinal", "chunk_id")
         .values_list("document_id", "text")
@@ -126,7 +127,7 @@ def _heads(scope: SearchScope, document_ids: Iterable[int]) -> Mapping[int, str]
 def _texts(scope: SearchScope, document_ids: Iterable[int]) -> Mapping[int, list[tuple[str, str]]]:
     """Return the first chunks of documents, each with its id and text, in order."""
     rows = (
-        visible_chunks(scope)
+        chunks_in_scope(scope)
         .filter(document__in=document_ids, ordinal__lt=_MAX_CHUNKS_SEARCHED)
         .order_by("ordinal", "chunk_id")
         .values_list("document_id", "chunk_id", "text")

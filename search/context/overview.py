@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from search.access.predicate import chunks_in_scope
 from search.access.scope import SearchScope
-from search.context.chunk_queries import visible_chunks
 from search.context.text_format import OVERVIEW_TITLE, SEPARATOR, outline_text
 from search.context.types import OutlinedFile, Overview, Symbol
 from search.models import Chunk
@@ -74,7 +74,7 @@ class _Outline:
 
 def _outlines(scope: SearchScope, document_ids: Sequence[int]) -> Mapping[int, _Outline]:
     rows = (
-        visible_chunks(scope)
+        chunks_in_scope(scope)
         .filter(document__in=document_ids, ordinal__lt=_MAX_CHUNKS)
         .order_by("document_id", "ordinal", "chunk_id")
         .values_list("document_id", "heading_path", "source_spans", "language")

@@ -14,7 +14,6 @@ import apsw
 from kebab.people.models import Workspace
 from search.embedders.minilm.tokenizer import is_common_word
 from search.engine.readback import read_passages
-from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import TEXT_WEIGHT
 from search.mirror.query.spelling import Spelling, join_words, spellings, split_word
 from search.mirror.query.view import MirrorView
@@ -173,7 +172,7 @@ def _find_missing(
     language = language_of(word[0].lower() for word in words)
     terms = [view.analysis.query_terms(word[0], language)[0] for word in words]
     found = view.collection.score_words(view.connection, terms, weights)
-    passes = view.passes if collection_clause(view.scope).condition else None
+    passes = view.passes if view.scope.filter_conditions else None
     missing = []
     for word, alternatives in zip(words, terms, strict=True):
         is_unknown = not len(found[alternatives])

@@ -16,11 +16,12 @@ from search.engine.did_you_mean import correct_words
 from search.engine.search import apply_operators
 from search.engine.time_limit import limited_search
 from search.mirror.errors import MirrorError
-from search.mirror.query.attributes import METADATA, METADATA_PREFIX
+from search.mirror.query.attributes import METADATA
 from search.mirror.query.facets import FACETS, count_documents
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorView
-from search.retrieval.query.metadata import Value, as_shown
+from search.retrieval.query.conditions import METADATA_PREFIX
+from search.retrieval.query.metadata import Value, as_shown, fold_value
 from search.retrieval.types import Facets, FacetValue, Mode, SearchQuery
 from search.settings.search_settings import SearchSettings
 
@@ -48,10 +49,9 @@ def count_facets(
     """
     scope = resolve_scope(workspace, query.filters, reader)
     scope, query = apply_operators(workspace, scope, query)
-    since = {moment.isoformat(): moment.timestamp() for moment in moments}
     try:
         with Corpus(workspace, scope).open_mirror() as view:
-            counted = count_documents(view, _words(workspace, view, query), since, names)
+            counted = count_documents(view, _words(workspace, view, query), moments, names)
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {
@@ -95,10 +95,8 @@ def _chosen(scope: SearchScope, name: str) -> tuple[Value, ...]:
     if name == "source" and filters.source:
         return () if scope.sources is None else scope.sources.keys
     if name.startswith(METADATA_PREFIX):
-        tests = (
-            test for each in filters.metadata if METADATA_PREFIX + each.name == name for test in each.tests
-        )
-        return tuple(value for test in tests if not test.is_negated for value in test.any_of)
+        named = (each for each in filters.metadata if METADATA_PREFIX + each.name == name)
+        return tuple(value for each in named for value in each.chosen)
     chosen = () if name == METADATA else getattr(filters, name)
     return chosen if isinstance(chosen, tuple) else ()
 
@@ -111,5 +109,8 @@ def _select_values(
     if name in ("version", "lang", "author"):
         found.pop("", None)
     kept = list(found)[:max_values]
-    kept += [value for value in chosen if value not in kept]
+    wanted = {fold_value(value): value for value in chosen}
+    spelled = {fold_value(value) for value in found if fold_value(value) in wanted}
+    kept += [value for value in found if fold_value(value) in spelled and value not in kept]
+    kept += [value for folded, value in wanted.items() if folded not in spelled]
     return [FacetValue(value=as_shown(value), documents=found.get(value, 0)) for value in kept]

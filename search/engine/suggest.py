@@ -12,6 +12,7 @@ from django.db.models.functions import Length
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from search.access.predicate import documents_in_scope
 from search.access.scope import SearchScope, resolve_scope
 from search.engine.corpus import mirror_source
 from search.engine.readback import VisibleChunk, read_hits
@@ -21,7 +22,6 @@ from search.mirror.errors import MirrorError
 from search.mirror.query.autocomplete import completions, outlines
 from search.mirror.query.view import MirrorSource
 from search.mirror.query.vocabulary import Vocabulary
-from search.models import Document
 from search.retrieval.query.completion import LAST_CHARACTER, TypedText
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.unicode_scripts import fold
@@ -90,10 +90,10 @@ def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEF
 
 def _find_titles(scope: SearchScope, typed: TypedText, limit: int) -> list[Suggestion]:
     """Return the shortest titles with the typed prefix."""
-    visible = Document.objects.in_workspace(scope.workspace_id).filter(scope.document_conditions())
     prefix = " ".join(typed.text.lower().split())
     found = (
-        visible.filter(title_folded__gte=prefix, title_folded__lt=prefix + LAST_CHARACTER)
+        documents_in_scope(scope)
+        .filter(title_folded__gte=prefix, title_folded__lt=prefix + LAST_CHARACTER)
         .order_by(Length("title"), "title_folded", "path", "doc_id")
         .values_list("title", "doc_id", "path")
     )

@@ -2,12 +2,12 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 
-from search.access.scope import SearchScope, conditions
-from search.engine.readback import read_conditioned_passages
+from search.access.predicate import find_meeting, find_worded
+from search.access.scope import SearchScope
 from search.mirror.query.lexical import chunks_that_match
 from search.mirror.query.match import Match
 from search.mirror.query.view import MirrorView
@@ -15,21 +15,12 @@ from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
 from search.retrieval.fusion.ranking import RankedEntry, Ranking
-from search.retrieval.query.filters import SearchFilters
-from search.retrieval.query.passage_conditions import ConditionedPassage
+from search.retrieval.query.conditions import NamedCondition
 from search.retrieval.types import SearchHit
 
 # Of a document with more chunks only the first ones are checked.
 _MAX_CHUNKS = 1_000
 _ID = re.compile("[0-9a-f]{32}")
-# Public names of those keys of `SearchScope.values` that differ from them.
-_FILTER_NAMES = {
-    "path": "path_glob",
-    "not_path": "path_not_glob",
-    "trust": "trust_min",
-    "tags": "tags_any",
-    "after": "ingested_after",
-}
 
 
 class Gate(IntEnum):
@@ -106,16 +97,29 @@ def _find_chunks(target: str, scope: SearchScope) -> list[Chunk]:
     )
 
 
-def _check_document_filters(document: Document, scope: SearchScope) -> WhyNotVerdict | None:
-    one = Document.objects.in_workspace(scope.workspace_id).filter(pk=document.pk)
-    failed = [
-        _FILTER_NAMES.get(name, name)
-        for name, value in scope.values.items()
-        if not one.filter(conditions({name: value}, scope.workspace_id)).exists()
-    ]
-    if not failed:
-        return None
-    return WhyNotVerdict(gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.")
+def _find_unmet(chunks: Sequence[Chunk], scope: SearchScope) -> dict[str, list[NamedCondition]]:
+    """Return the conditions that each chunk doesn't meet, by its id."""
+    ids = [chunk.chunk_id.hex for chunk in chunks]
+    worded = find_worded(scope, ids)
+    unmet: dict[str, list[NamedCondition]] = {id_: [] for id_ in ids}
+    for each in scope.conditions:
+        for id_ in unmet.keys() - find_meeting(scope, each.condition, ids, worded):
+            unmet[id_].append(each)
+    return unmet
+
+
+def _check_filters(unmet: Mapping[str, Sequence[NamedCondition]], scope: SearchScope) -> WhyNotVerdict | None:
+    """Return the verdict on a document by the filters that none of its chunks meets."""
+    names = {each.name for each in scope.filter_conditions}
+    for found in unmet.values():
+        names &= {each.name for each in found}
+    return _filtered_by(sorted(names)) if names else None
+
+
+def _filtered_by(names: Iterable[str], chunk_id: str | None = None) -> WhyNotVerdict:
+    ranks: dict[str, int] | None = None if chunk_id is None else {}
+    detail = f"Filtered by {', '.join(names)}."
+    return WhyNotVerdict(gate=Gate.FILTERED, detail=detail, chunk_id=chunk_id, ranks=ranks)
 
 
 def _check_indexed(document: Document, outcome: SearchOutcome) -> WhyNotVerdict | None:
@@ -157,41 +161,34 @@ def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVe
 
 
 def _furthest_unfound(chunks: Sequence[Chunk], scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
-    document = chunks[0].document
+    unmet = _find_unmet(chunks, scope)
     verdict = (
-        _check_document_filters(document, scope)
-        or _check_indexed(document, outcome)
+        _check_filters(unmet, scope)
+        or _check_indexed(chunks[0].document, outcome)
         or _check_copies(chunks, outcome)
     )
     if verdict is not None:
         return verdict
     matching = _chunks_with_terms(chunks, outcome)
-    passages = read_conditioned_passages(scope, [chunk.chunk_id.hex for chunk in chunks])
     verdict = max(
         (
-            _verdict_on_unmet(chunk.chunk_id.hex, passages, scope)
-            or _verdict_on_unfound(chunk, matching, scope, outcome)
-            for chunk in chunks
+            _verdict_on_unmet(chunk_id, found) if found else _verdict_on_unfound(chunk_id, matching, outcome)
+            for chunk_id, found in unmet.items()
         ),
         key=lambda each: each.gate,
     )
     return verdict if verdict.gate <= Gate.REQUIRED else _add_missing_vector(verdict, scope, outcome)
 
 
-def _verdict_on_unmet(
-    chunk_id: str, passages: Mapping[str, ConditionedPassage], scope: SearchScope
-) -> WhyNotVerdict | None:
-    """Return the verdict on a chunk that doesn't meet an operator; None if it meets all, or is gone."""
-    if scope.operators is None or chunk_id not in passages:
-        return None
-    unmet = next(passages[chunk_id].unmet(scope.operators), None)
-    if unmet is None:
-        return None
-    gate, detail = Gate.FILTERED, f"Filtered by {unmet.typed}."
-    if unmet.is_on_words:
-        gate, detail = Gate.REQUIRED, f"It lacks the required {unmet.typed}."
-        if unmet.is_exclusion:
-            gate, detail = Gate.EXCLUDED, f"Excluded by {unmet.typed}."
+def _verdict_on_unmet(chunk_id: str, unmet: Sequence[NamedCondition]) -> WhyNotVerdict:
+    """Return the verdict on a chunk that doesn't meet these conditions."""
+    filters = [each.name for each in unmet if not each.is_on_terms]
+    if filters:
+        return _filtered_by(filters, chunk_id)
+    name = unmet[0].name
+    gate, detail = Gate.REQUIRED, f"It lacks the required {name}."
+    if unmet[0].is_exclusion:
+        gate, detail = Gate.EXCLUDED, f"Excluded by {name}."
     return WhyNotVerdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
 
 
@@ -204,14 +201,6 @@ def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerd
             detail = f"It has the text of chunk {original}, rank {rank}, which is shown in its place."
             return WhyNotVerdict(gate=Gate.COPY, detail=detail, chunk_id=copy, ranks={})
     return None
-
-
-def _failed_chunk_filters(chunk: Chunk, filters: SearchFilters) -> list[str]:
-    wanted = {
-        "kind": (chunk.kind, tuple(kind.value for kind in filters.kind)),
-        "code_lang": (chunk.language, filters.code_lang_names),
-    }
-    return [name for name, (value, passing) in wanted.items() if passing and value not in passing]
 
 
 def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Gate, str]:
@@ -241,15 +230,7 @@ def _chunks_with_terms(chunks: Sequence[Chunk], outcome: SearchOutcome) -> Set[s
     return chunks_that_match(outcome.view, outcome.match, [chunk.chunk_id.hex for chunk in chunks])
 
 
-def _verdict_on_unfound(
-    chunk: Chunk, matching: Set[str] | None, scope: SearchScope, outcome: SearchOutcome
-) -> WhyNotVerdict:
-    chunk_id = chunk.chunk_id.hex
-    failed = _failed_chunk_filters(chunk, scope.filters)
-    if failed:
-        return WhyNotVerdict(
-            gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id, ranks={}
-        )
+def _verdict_on_unfound(chunk_id: str, matching: Set[str] | None, outcome: SearchOutcome) -> WhyNotVerdict:
     if pack_ids([chunk_id])[0] in outcome.ranked.below_floor:
         detail = "Below the floor: too little of the query is in it."
         return WhyNotVerdict(gate=Gate.FLOOR, detail=detail, chunk_id=chunk_id, ranks={})

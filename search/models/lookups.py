@@ -2,71 +2,53 @@
 
 from typing import Any
 
-from django.db.models import Field, JSONField, Lookup, UUIDField
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import CharField, Field, JSONField, Lookup, UUIDField
+from django.db.models.functions import Lower
 from django.db.models.sql.compiler import SQLCompiler
 
+#: The text in lower case, as `search.retrieval.query.conditions.fold_case` returns it.
+CharField.register_lookup(Lower)
 
-class _AnyOf(Lookup):  # type: ignore[type-arg]  # the class itself is not generic
-    """`column <operator> ANY(list)`; the list is a value or a parameter of a compiled query."""
 
-    operator: str
-    quantifier = "ANY"
+class _Bound(Lookup):  # type: ignore[type-arg]  # the class itself is not generic
+    """An expression of the column and one value, or a parameter of a compiled query in its place."""
+
+    expression = "{column} = ANY({value}::{type}[])"
 
     def get_prep_lookup(self) -> Any:
-        """Return the list unchanged; psycopg adapts it."""
+        """Return the value unchanged; psycopg adapts it."""
         return self.rhs
 
     def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
         """Return the SQL and its values."""
         column, values = self.process_lhs(compiler, connection)
         if hasattr(self.rhs, "resolve_expression"):
-            list_sql, list_values = compiler.compile(self.rhs)
+            value, own_values = compiler.compile(self.rhs)
         else:
-            list_sql, list_values = "%s", [self.rhs]
+            value, own_values = "%s", [self.rhs]
         type_ = "uuid" if isinstance(self.lhs.output_field, UUIDField) else "text"
-        return f"{column} {self.operator} {self.quantifier}({list_sql}::{type_}[])", [*values, *list_values]
+        return self.expression.format(column=column, value=value, type=type_), [*values, *own_values]
 
 
 @Field.register_lookup
-class AnyOf(_AnyOf):
+class AnyOf(_Bound):
     """The column is one of the values."""
 
     lookup_name = "any_of"
-    operator = "="
 
 
-@Field.register_lookup
-class MatchesAny(_AnyOf):
-    """The column matches one of the regular expressions."""
+@ArrayField.register_lookup
+class OverlapFolded(_Bound):
+    """One of the texts in the column is one of the values, which are in lower case."""
 
-    lookup_name = "matches_any"
-    operator = "~"
-
-
-@Field.register_lookup
-class MatchesNone(_AnyOf):
-    """The column matches none of the regular expressions."""
-
-    lookup_name = "matches_none"
-    operator = "!~"
-    quantifier = "ALL"
+    lookup_name = "overlap_folded"
+    expression = "lower({column}::text)::text[] && {value}::text[]"
 
 
 @JSONField.register_lookup
-class MeetsPath(Lookup):  # type: ignore[type-arg]  # the class itself is not generic
+class MeetsPath(_Bound):
     """The JSON meets an SQL/JSON path predicate; what a predicate can't compare doesn't meet it."""
 
     lookup_name = "meets_path"
-
-    def get_prep_lookup(self) -> Any:
-        """Return the predicate's text, or the parameter for it, unchanged."""
-        return self.rhs
-
-    def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
-        """Return the SQL and its values."""
-        column, values = self.process_lhs(compiler, connection)
-        if hasattr(self.rhs, "resolve_expression"):
-            path_sql, path_values = compiler.compile(self.rhs)
-        else:
-            path_sql, path_values = "%s", [self.rhs]
-        return f"{column} @@ {path_sql}::jsonpath", [*values, *path_values]
+    expression = "{column} @@ {value}::jsonpath"

@@ -8,9 +8,9 @@ all, so that a filter never makes the list shorter while matches exist.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,11 +20,20 @@ from django.db.models.functions import Cast
 from pgvector.django import CosineDistance, HalfVectorField
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
-from search.access.scope import SearchScope, chunks_in, query_params
+from search.access.predicate import (
+    Shape,
+    as_array,
+    narrowed_chunks,
+    param_values,
+    shapes_of,
+    without_words,
+)
+from search.access.scope import SearchScope
 from search.metrics import VECTOR_LEGS
 from search.models import ChunkVector, SourceVersion
 from search.retrieval.deadline import seconds_left
 from search.retrieval.fusion.legs import ID, CheckVisible, unpack_ids
+from search.retrieval.query.conditions import Comparison, Condition
 from search.vectors.quantised_index import code_cache
 from search.vectors.quantised_rows import read_some_rows
 from search.vectors.quantised_scan import Codes, cosines
@@ -65,8 +74,11 @@ _MOST_EF_SEARCH = 1_000
 
 _WORKSPACE = Param("workspace", UUIDField())
 
-#: The filters of a query, as names of `SearchScope.values` and `kind`; each set has its own statement.
-Narrowing = frozenset[str]
+#: What narrows the rows of vectors: the shape of conditions, and whether the chunks are listed, too. Each
+#: has its own statements.
+Narrowing = tuple[Shape, bool]
+# Statements that are kept, of each kind.
+_MAX_SHAPES = 256
 #: Returns the ids, (n,) ID, of the chunks that pass filters and operators; None if unknown, or too many.
 FindPassing = Callable[[], np.ndarray | None]
 
@@ -76,7 +88,7 @@ FindPassing = Callable[[], np.ndarray | None]
 _LOOKS = 2
 _MOST_COMPARED = 4_000
 _MARGIN = 1.5
-# Factor on the candidates for a query with operators, which PostgreSQL can't check.
+# Factor on the candidates for a query with operators on words, which PostgreSQL can't check.
 _WIDER = 4
 # Enough digits to distinguish half-precision numbers.
 _HALF_DIGITS = "%.5g"
@@ -136,8 +148,8 @@ def nearest_chunks(
 ) -> Nearest:
     """Return up to `limit` chunks in the scope, the most similar to `point` first, ties by chunk id.
 
-    `check_visible` returns which chunks are in the scope. With operators PostgreSQL compares the chunks of
-    `find_passing`; if that returns None, the list may be too short.
+    `check_visible` returns which chunks are in the scope. With operators on words PostgreSQL compares the
+    chunks of `find_passing`; if that returns None, the list may be too short.
     """
     if not point.space.is_indexed:
         codes = code_cache().codes(scope, point.space)
@@ -145,16 +157,17 @@ def nearest_chunks(
         if found is not None:
             VECTOR_LEGS.add("codes")
             return found
-    narrowing, values = _narrow(scope)
-    passing = None if scope.operators is None else find_passing()
-    wanted = limit if scope.operators is None or passing is not None else _WIDER * limit
+    conditions = without_words(scope.narrowing)
+    is_whole = len(conditions) == len(scope.narrowing)
+    passing = None if is_whole else find_passing()
+    wanted = limit if is_whole or passing is not None else _WIDER * limit
+    values = _narrow(scope, conditions) | {**point.values, "limit": wanted}
     if passing is not None:
-        narrowing |= {_PASSING}
-        values[_PASSING] = f"{{{','.join(unpack_ids(passing))}}}"
-    query = _NearestQuery(scope, point, narrowing, values | {**point.values, "limit": wanted}, wanted)
+        values["passing"] = as_array(unpack_ids(passing))
+    query = _NearestQuery(scope, point, (shapes_of(conditions), passing is not None), values, wanted)
     rows = _find_by_index(query) if point.space.is_indexed and passing is None else None
     found = _to_nearest(_find_exactly(query) if rows is None else rows, query)
-    if scope.operators is None:
+    if is_whole:
         return found
     is_visible = check_visible(found.ids)
     return Nearest(found.ids[is_visible][:limit], found.similarities[is_visible][:limit], found.vectors)
@@ -217,49 +230,46 @@ def _find_by_index(query: _NearestQuery) -> list[tuple[Any, ...]] | None:
     return sorted(rows, key=lambda row: (row[1], row[0]))
 
 
-def _narrow(scope: SearchScope) -> tuple[Narrowing, dict[str, Any]]:
-    values = scope.chunk_values
-    narrowing = frozenset(values)
-    values["workspace"] = scope.workspace_id
-    if _ON_VERSIONS & narrowing:
-        values["versions"] = _uuid_array(_fetch_versions(scope))
-    return narrowing, values
+def _narrow(scope: SearchScope, conditions: Shape) -> dict[str, Any]:
+    values = {"workspace": scope.workspace_id, **param_values(conditions, {})}
+    if any(map(_is_on_versions, conditions)):
+        values["versions"] = as_array(map(str, _fetch_versions(scope)))
+    return values
 
 
-# The name of the ids of `FindPassing`.
-_PASSING = "passing"
-# Filters on versions, whose id a vector's row contains.
-_ON_VERSIONS = frozenset({"source", "version"})
+def _is_on_versions(condition: Condition) -> bool:
+    """Return whether it is about a version, whose id a vector's row contains."""
+    return isinstance(condition, Comparison) and condition.field in ("sources", "version")
 
 
 def _fetch_versions(scope: SearchScope) -> list[uuid.UUID]:
-    values = {name: value for name, value in scope.values.items() if name in _ON_VERSIONS}
-    rows = _versions_statement(frozenset(values)).fetch({"workspace": scope.workspace_id, **values})
+    values: dict[str, Any] = {"workspace": scope.workspace_id}
+    if scope.sources is not None:
+        values["sources"] = list(scope.sources.ids)
+    if scope.version_tags:
+        values["version"] = list(scope.version_tags)
+    rows = _versions_statement(frozenset(values)).fetch(values)
     return [id_ for (id_,) in rows]
 
 
 @cache
-def _versions_statement(narrowing: Narrowing) -> CompiledQuery:
+def _versions_statement(names: frozenset[str]) -> CompiledQuery:
     versions = SourceVersion.objects.filter(workspace_id=_WORKSPACE)
-    if "source" in narrowing:
-        versions = versions.filter(source__pk__any_of=Param("source"))
-    if "version" in narrowing:
+    if "sources" in names:
+        versions = versions.filter(source__pk__any_of=Param("sources"))
+    if "version" in names:
         versions = versions.filter(tag__any_of=Param("version"))
     return compile_queryset(versions.values_list("pk"))
 
 
-def _uuid_array(ids: Iterable[uuid.UUID]) -> str:
-    return f"{{{','.join(map(str, ids))}}}"
-
-
-@cache
+@lru_cache(_MAX_SHAPES)
 def _compare_all_statement(narrowing: Narrowing) -> CompiledQuery:
     distance = CosineDistance("embedding", Param("vector"), output_field=FloatField())
     nearest = _vector_queryset(narrowing).annotate(distance=distance).order_by("distance", "chunk_id")
-    return _near_statement(nearest, is_prepared=not narrowing)
+    return _near_statement(nearest, is_prepared=narrowing == ((), False))
 
 
-@cache
+@lru_cache(_MAX_SHAPES)
 def _index_scan_statement(narrowing: Narrowing, dim: int) -> CompiledQuery:
     # The index is on exactly this expression; the column itself has no dimension.
     column = Cast("embedding", HalfVectorField(dimensions=dim))
@@ -275,13 +285,13 @@ def _near_statement(nearest: "QuerySet[Any, Any]", *, is_prepared: bool) -> Comp
 
 def _vector_queryset(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
     rows = ChunkVector.objects.filter(workspace_id=_WORKSPACE, space_id=Param("space", BigIntegerField()))
-    if narrowing & _ON_VERSIONS:
+    shape, are_listed = narrowing
+    if any(map(_is_on_versions, shape)):
         rows = rows.filter(version_id__any_of=Param("versions"))
-    if _PASSING in narrowing:
-        rows = rows.filter(chunk_id__any_of=Param(_PASSING))
-    if narrowing - _ON_VERSIONS - {_PASSING}:
-        narrowed = chunks_in(_WORKSPACE, query_params(narrowing - {_PASSING}))
-        rows = rows.filter(chunk_id__in=narrowed.values("chunk_id"))
+    if are_listed:
+        rows = rows.filter(chunk_id__any_of=Param("passing"))
+    if not all(map(_is_on_versions, shape)):
+        rows = rows.filter(chunk_id__in=narrowed_chunks(shape).values("chunk_id"))
     return rows
 
 

@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
 from search.bundles.format.sections import SECTIONS_BY_NAME, section_rows
 from search.bundles.format.values import canonical_json, row_to_json
-from search.mirror.sync.snapshot import ChunkState, DocumentState, stored_values
+from search.mirror.sync.snapshot import MIRRORED, ChunkState, DocumentState, build_state
 from search.models import Chunk, Document
 from search.retrieval.document_date import document_date, stated_author, time_of_ns
 from search.retrieval.query.metadata import filter_values
@@ -56,20 +57,10 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
 def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
     """Return a document's state for a mirror, as of the bundle's row: that has no date of its own."""
     author, dated_at = author_and_date({name: getattr(document, name) for name in _STATED})
-    return DocumentState(
-        doc_id=document.doc_id.hex,
-        path=document.path,
-        title=document.title,
-        lang=document.lang,
-        trust_level=document.trust_level,
-        media=document.media,
-        source_key=document.source.key,
-        version_tag=document.version.tag,
-        indexed_at=document.indexed_at.timestamp(),
-        dated_at=dated_at.timestamp(),
-        author=author,
-        tags=tuple(sorted(set(document.tags))),
-        values=stored_values(filter_values(document.metadata)),
+    fields = {name: attrgetter(column.replace("__", "."))(document) for name, column in MIRRORED.items()}
+    fields |= {"author": author, "dated_at": dated_at, "values": filter_values(document.metadata)}
+    return build_state(
+        fields,
         chunks=tuple(
             ChunkState(
                 chunk_id=chunk.chunk_id.hex,

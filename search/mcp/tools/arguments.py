@@ -51,7 +51,7 @@ Filters = Annotated[
     Field(
         description="Narrows what is looked at: values of one filter are alternatives, all filters must hold."
         " source: keys of sources; version: tags, without any the default versions; path_glob: anchored,"
-        " like guides/**/*.md; author: as hits show it; ingested_after, dated_after, dated_before: ISO 8601"
+        " like guides/**/*.md; ingested_after, dated_after, dated_before: ISO 8601"
         " with a time zone."
     ),
 ]

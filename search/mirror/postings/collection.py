@@ -6,11 +6,10 @@ in hidden sources only counts as absent, and no score reveals them.
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Protocol
 
 import apsw
 import numpy as np
@@ -25,14 +24,14 @@ from search.mirror.postings.entries import (
     read_entries,
     read_postings,
 )
+from search.mirror.postings.predicate import chunks_meeting
 from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
 from search.mirror.query.attributes import (
     Attribute,
-    IndexingTimes,
     read_attribute,
-    read_indexing_times,
     read_order,
 )
+from search.retrieval.query.conditions import Comparison, Condition
 from search.retrieval.types import Sort
 
 #: The alternative index terms of a word, or a phrase's expression, and the weights of breadcrumb and text.
@@ -69,7 +68,6 @@ class ContributionCache:
                 self._entries -= max(1, len(evicted))
 
 
-_OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
 _MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
 _MAIN_LANGUAGE_OF = (
     "SELECT lang FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
@@ -89,14 +87,6 @@ _KEPT_MASKS = 16
 _KEPT_ATTRIBUTES = 24
 
 
-class OnDocument(Hashable, Protocol):
-    """A condition on a document."""
-
-    def mask(self, connection: apsw.Connection, count: int) -> np.ndarray:
-        """Return (count,) bool by document row, whether the document meets it."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Collection:
     """The chunks that a query is ranked among, with index data about them."""
@@ -111,9 +101,8 @@ class Collection:
     # Computed on first use: counting all documents takes milliseconds.
     _main_language: list[str] = field(default_factory=list, init=False, compare=False)
     _attributes: dict[str, Attribute] = field(default_factory=dict, init=False, compare=False)
-    _indexing_times: list[IndexingTimes] = field(default_factory=list, init=False, compare=False)
     _orders: dict[Sort, np.ndarray] = field(default_factory=dict, init=False, compare=False)
-    _masks: OrderedDict[Hashable, np.ndarray] = field(default_factory=OrderedDict, init=False, compare=False)
+    _masks: OrderedDict[Condition, np.ndarray] = field(default_factory=OrderedDict, init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -123,12 +112,8 @@ class Collection:
     @staticmethod
     def of_sources(connection: apsw.Connection, whole: ChunkTable, keys: Sequence[str]) -> "Collection":
         """Return the collection of the chunks of the sources with these keys."""
-        belongs = np.zeros(int(whole.docs.max(initial=0)) + 1, bool)
-        rows = connection.execute(_OF_SOURCES, (json.dumps(keys),))
-        docs = np.fromiter((doc for (doc,) in rows), np.int64)
-        belongs[docs[docs < len(belongs)]] = True
-        members = belongs[whole.docs]
-        members &= whole.docs != 0
+        of_sources = Comparison(field="source", test="one_of", values=tuple(keys))
+        members = chunks_meeting(connection, whole, of_sources) & (whole.docs != 0)
         docs, lengths = (np.where(members, column, 0) for column in (whole.docs, whole.lengths))
         return Collection(
             ChunkTable.of(lengths, docs, whole.kinds, whole.ids, whole.text_keys), members, tuple(keys)
@@ -142,13 +127,11 @@ class Collection:
             self._main_language.append(next((str(language) for (language,) in rows), ""))
         return self._main_language[0]
 
-    def mask(self, connection: apsw.Connection, condition: OnDocument) -> np.ndarray:
-        """Return (n,) bool, whether each row's document meets the condition; those of late are cached."""
+    def mask(self, connection: apsw.Connection, condition: Condition) -> np.ndarray:
+        """Return (n,) bool, whether each row's chunk meets the condition; those of late are cached."""
         mask = self._masks.get(condition)
         if mask is None:
-            docs = self.chunks.docs
-            mask = condition.mask(connection, int(docs.max(initial=0)) + 1)[docs]
-            self._masks[condition] = mask
+            mask = self._masks[condition] = chunks_meeting(connection, self.chunks, condition)
             while len(self._masks) > _KEPT_MASKS:
                 with suppress(KeyError):  # another thread has dropped it
                     self._masks.popitem(last=False)
@@ -161,12 +144,6 @@ class Collection:
                 self._attributes.clear()
             self._attributes[name] = read_attribute(connection, self.keys, name)
         return self._attributes[name]
-
-    def indexing_times(self, connection: apsw.Connection) -> IndexingTimes:
-        """Return the times at which its documents were indexed; read once."""
-        if not self._indexing_times:
-            self._indexing_times.append(read_indexing_times(connection, self.keys))
-        return self._indexing_times[0]
 
     def document_order(self, connection: apsw.Connection, sort: Sort) -> np.ndarray:
         """Return the rows of the mirror's documents in an order of `read_order`; read once."""

@@ -9,11 +9,10 @@ from typing import Any, Final
 import apsw
 import numpy as np
 
-from search.retrieval.query.metadata import TIMES, Value
+from search.retrieval.query.conditions import METADATA_PREFIX
+from search.retrieval.query.metadata import Value
 from search.retrieval.types import Sort
 
-#: Precedes the name of a field of metadata.
-METADATA_PREFIX: Final = "metadata."
 #: The attribute whose values are the names of these fields.
 METADATA: Final = "metadata"
 #: Number of the most common values of an attribute that are read; rarer ones count no document.
@@ -43,14 +42,14 @@ _BY_VALUE = (
     "SELECT v.value, group_concat(v.doc) FROM document_values v {join} WHERE v.name = ? {where}"
     " GROUP BY v.value ORDER BY count(*) DESC, v.value LIMIT ?"
 )
+# Without the names of times and folded texts, which end in a control character.
 _BY_NAME = (
     "SELECT v.name, group_concat(v.doc) FROM document_values v {join} {where}"
-    " GROUP BY v.name HAVING substr(v.name, -1) <> char({times}) ORDER BY count(*) DESC, v.name LIMIT ?"
+    " GROUP BY v.name HAVING substr(v.name, -1) >= ' ' ORDER BY count(*) DESC, v.name LIMIT ?"
 )
 _TAGGED = "JOIN documents d ON d.doc = t.doc"
 _VALUED = "JOIN documents d ON d.doc = v.doc"
 _OF_SOURCES = "d.source_key IN (SELECT value FROM json_each(?))"
-_INDEXED = "SELECT d.doc, d.indexed_at FROM documents d {where}"
 
 _ORDERS: Final = {Sort.DATE: "dated_at DESC, doc", Sort.TITLE: "title_key, doc"}
 _IN_ORDER = "SELECT group_concat(doc) FROM (SELECT doc FROM documents ORDER BY {order})"
@@ -112,20 +111,6 @@ class Attribute:
         return {value: count for value, count in zip(self.values, counts, strict=True) if count}
 
 
-@dataclass(frozen=True, slots=True)
-class IndexingTimes:
-    """The time at which each document was indexed."""
-
-    #: (m,) rows of documents, and their times in seconds since 1970.
-    docs: np.ndarray
-    indexed_at: np.ndarray
-
-    def count_after(self, matching: np.ndarray, moment_s: float) -> int:
-        """Count the documents in `matching`, (n,) bool by row, that were indexed after `moment_s`."""
-        later = self.docs[self.indexed_at > moment_s]
-        return int(np.count_nonzero(matching[later[later < len(matching)]]))
-
-
 def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name: str) -> Attribute:
     """Read an attribute of the documents of the sources with these keys, of all documents for None.
 
@@ -138,7 +123,7 @@ def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name
     elif name == "tags_any":
         sql = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
     elif name == METADATA:
-        sql = _BY_NAME.format(join="" if keys is None else _VALUED, where=where, times=ord(TIMES))
+        sql = _BY_NAME.format(join="" if keys is None else _VALUED, where=where)
     else:
         values.insert(0, name.removeprefix(METADATA_PREFIX))
         narrowed = "" if keys is None else f"AND {_OF_SOURCES}"
@@ -149,14 +134,6 @@ def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name
         # A document with several values of a field comes as often; DISTINCT and a sort take seconds.
         found = [(value, np.flatnonzero(_mask(docs))) for value, docs in found]
     return _build_attribute(found)
-
-
-def read_indexing_times(connection: apsw.Connection, keys: Sequence[str] | None) -> IndexingTimes:
-    """Read the times of the documents of the sources with these keys, of all documents for None."""
-    where, values = ("", ()) if keys is None else (f"WHERE {_OF_SOURCES}", (json.dumps(keys),))
-    rows = connection.execute(_INDEXED.format(where=where), values).fetchall()
-    indexed = np.array(rows, np.float64).reshape(len(rows), 2)
-    return IndexingTimes(indexed[:, 0].astype(np.int64), indexed[:, 1])
 
 
 def read_order(connection: apsw.Connection, sort: Sort) -> np.ndarray:

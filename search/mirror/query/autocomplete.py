@@ -36,9 +36,9 @@ def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
     """Return chunks whose title or headings may have words that begin with `words`, folded and not empty."""
     analysis = vocabulary.analysis
     expression = " AND ".join(_prefix_expression(word, analysis) for word in words)
-    clause = vocabulary.clause
-    values = (f"breadcrumb : ({expression})", *clause.values, _HEADINGS)
-    rows = vocabulary.connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
+    values = (f"breadcrumb : ({expression})", _HEADINGS)
+    statement = _BELOW_HEADINGS.format(clause=vocabulary.view.filter_clause)
+    rows = vocabulary.connection.execute(statement, values)
     return [Outline(chunk_id, tuple(breadcrumb_of(headings).split(SEPARATOR))) for chunk_id, headings in rows]
 
 

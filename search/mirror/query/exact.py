@@ -198,12 +198,6 @@ class _Search:
         self._connection = view.connection
         self._narrowed = view.narrowed_collection
         self._vocabulary = Vocabulary(view)
-        self._clause = self._vocabulary.clause
-        self._conditions = ""
-        if view.scope.operators is not None:
-            row_passes: Any = view.passes.item
-            view.connection.create_scalar_function("row_passes", row_passes, 1)
-            self._conditions = " AND row_passes(chunks_fts.rowid)"
         self._passages = passages
         self._langs: dict[int, str] = {}
 
@@ -320,11 +314,10 @@ class _Search:
         before: tuple[object, ...] = (),
         order: str = "",
     ) -> list[tuple[Any, ...]]:
-        """Return a statement's rows; it binds `before`, `matched`, the clause's values and `values`."""
+        """Return a statement's rows; it binds `before`, `matched` and `values`."""
         bm25 = bm25_call(self._narrowed)
-        clause = self._clause.sql + self._conditions
-        sql = statement.format(clause=clause, bm25=bm25, order=order.format(bm25=bm25))
-        return list(self._connection.execute(sql, (*before, *matched, *self._clause.values, *values)))
+        sql = statement.format(clause=self._view.clause, bm25=bm25, order=order.format(bm25=bm25))
+        return list(self._connection.execute(sql, (*before, *matched, *values)))
 
     def _read_passages(self, rows: Iterable[int]) -> None:
         """Read those of `rows` that have not been read yet."""

@@ -1,18 +1,17 @@
 """Facets: counts of the documents that match a query's words, by the values of each filter."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
 import numpy as np
 
-from search.access.scope import SearchScope
 from search.mirror.postings import Collection
-from search.mirror.query.attributes import METADATA, METADATA_PREFIX, Attribute
-from search.mirror.query.filters import collection_clause
+from search.mirror.query.attributes import Attribute
 from search.mirror.query.lexical import LexicalLeg, MatchingRows
 from search.mirror.query.view import MirrorView
-from search.retrieval.query.filters import TrustLevel
+from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
 
 #: The filters with counts, in display order.
@@ -39,19 +38,22 @@ class FacetCounts:
 
 
 def count_documents(
-    view: MirrorView, words: LexicalLeg | None, moments: dict[str, float], names: Sequence[str] = FACETS
+    view: MirrorView, words: LexicalLeg | None, moments: Iterable[datetime], names: Sequence[str] = FACETS
 ) -> FacetCounts:
     """Count the documents with the words that the reader may read and that pass its filters.
 
-    A filter's own setting doesn't narrow its counts. `moments` are seconds since 1970 by name; `names` are
-    those of filters, METADATA, and `metadata.` with the name of a field. With None for `words` all documents
-    match. Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
+    A filter's own setting doesn't narrow its counts. `moments` are the values of `ingested_after`; `names`
+    are those of filters, METADATA, and `metadata.` with the name of a field. With None for `words` all
+    documents match. Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
     connection, collection = view.connection, view.collection
     # Not in the time of a leg: what that cuts off is never read, however often it is asked for.
     with view.limited_time(_READING_S):
         attributes = {name: collection.attribute(connection, name) for name in names if name != _MOMENTS}
-        times = collection.indexing_times(connection) if _MOMENTS in names else None
+        since = {
+            moment.isoformat(): view.meeting(SearchFilters(ingested_after=moment).conditions())
+            for moment in moments
+        }
     with view.limited_time():
         rows = _all_rows(collection) if words is None else words.matching_rows()
         matched, is_relaxed = rows.every, False
@@ -62,13 +64,13 @@ def count_documents(
         for name in names:
             view.raise_if_late()
             matching = total
-            if _is_set(view.scope, name):
-                others = collection_clause(_without_filter(view.scope, name))
-                own = others.mask(connection, collection)
-                matching = _document_mask(collection, matched & own)
+            others = [each for each in view.scope.conditions if each.name != name]
+            if len(others) < len(view.scope.conditions):
+                matching = _document_mask(collection, matched & view.meeting(others))
             counts: list[tuple[Value, int]]
-            if times is not None and name == _MOMENTS:
-                counts = [(moment, times.count_after(matching, at)) for moment, at in moments.items()]
+            if name == _MOMENTS:
+                later = {moment: _document_mask(collection, rows) for moment, rows in since.items()}
+                counts = [(moment, int(np.count_nonzero(matching & each))) for moment, each in later.items()]
             else:
                 counts = _count_values(attributes[name], name, matching)
             by_filter[name] = tuple(counts)
@@ -77,27 +79,6 @@ def count_documents(
 
 def _all_rows(collection: Collection) -> MatchingRows:
     return MatchingRows(np.ones(len(collection.chunks.docs), bool))
-
-
-def _is_set(scope: SearchScope, name: str) -> bool:
-    if name == "version":
-        return bool(scope.version_tags)
-    if name == METADATA:
-        return False
-    if name.startswith(METADATA_PREFIX):
-        return any(METADATA_PREFIX + condition.name == name for condition in scope.filters.metadata)
-    return bool(getattr(scope.filters, name))
-
-
-def _without_filter(scope: SearchScope, name: str) -> SearchScope:
-    if name.startswith(METADATA_PREFIX):
-        others = tuple(each for each in scope.filters.metadata if METADATA_PREFIX + each.name != name)
-        return replace(scope, filters=replace(scope.filters, metadata=others))
-    unset: dict[str, Any] = {name: None if name in ("trust_min", "ingested_after") else ()}
-    filters = replace(scope.filters, **unset)
-    if name == "source":
-        return replace(scope, filters=filters, sources=scope.readable)
-    return replace(scope, filters=filters, version_tags=() if name == "version" else scope.version_tags)
 
 
 def _document_mask(collection: Collection, rows: np.ndarray) -> np.ndarray:

@@ -20,7 +20,6 @@ from search.mirror.postings import (
     sums_at,
     take_best,
 )
-from search.mirror.query.filters import filter_clause, source_clause
 from search.mirror.query.match import Match, compile_match
 from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
@@ -48,9 +47,9 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
 _COMPLETIONS = 64
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
 _MATCHING_CHUNKS = (
-    "SELECT c.chunk_id FROM json_each(?) v"
+    "SELECT c.chunk, c.chunk_id FROM json_each(?) v"
     " CROSS JOIN chunks c ON c.chunk_id = v.value CROSS JOIN chunks_fts"
-    " WHERE chunks_fts MATCH ? AND chunks_fts.rowid = c.chunk {clause}"
+    " WHERE chunks_fts MATCH ? AND chunks_fts.rowid = c.chunk"
 )
 
 
@@ -235,7 +234,7 @@ class LexicalLeg:
         return MatchingRows(every, find_some if match.some else None)
 
     def _search_raw(self, match: Match, limit: int) -> LexicalResult:
-        view, clause = self._view, filter_clause(self._view.scope)
+        view, clause = self._view, self._view.clause
         raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
         try:
             found = raw.best(clause, limit)
@@ -333,13 +332,12 @@ _ALL, _SOME = (np.uint8(TIERS.index(tier)) for tier in ("all", "some"))
 
 
 def chunks_that_match(view: MirrorView, match: Match, chunk_ids: Sequence[str]) -> Set[str]:
-    """Return those of `chunk_ids` that match, without those the reader may not read; none if time is up."""
-    clause = source_clause(view.scope)
-    values = (json.dumps(list(chunk_ids)), match.widest, *clause.values)
+    """Return those of `chunk_ids` that match and that the reader may see; none if the time is up."""
     try:
         with view.limited_time():
-            found = view.connection.execute(_MATCHING_CHUNKS.format(clause=clause.sql), values)
-            return {chunk_id for (chunk_id,) in found}
+            values = (json.dumps(list(chunk_ids)), match.widest)
+            passes, found = view.passes, view.connection.execute(_MATCHING_CHUNKS, values)
+            return {chunk_id for row, chunk_id in found if passes[row]}
     except apsw.InterruptError:
         return frozenset()
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from search.mirror.postings import Collection
 from search.mirror.postings.entries import K1, idf
-from search.mirror.query.filters import Clause
 from search.retrieval.errors import InvalidQuery, preview
 
 # The columns of chunks_fts that are indexed: breadcrumb, text.
@@ -99,17 +98,14 @@ class RawQuery:
     #: Weights of breadcrumb and text.
     weights: tuple[float, float]
 
-    def best(self, clause: Clause, limit: int) -> list[tuple[int, float]]:
+    def best(self, clause: str, limit: int) -> list[tuple[int, float]]:
         """Return (row, bm25) of the best `limit`, lower being better, then by chunk id."""
-        return self._fetch_scores(_BEST.format(bm25=self._bm25, clause=clause.sql), *clause.values, limit)
+        return self._fetch_scores(_BEST.format(bm25=self._bm25, clause=clause), limit)
 
-    def count(self, clause: Clause) -> int:
+    def count(self, clause: str) -> int:
         """Count the matches."""
         with self._translate_syntax_errors():
-            counted = self.connection.execute(
-                _COUNT.format(clause=clause.sql), (self.expression, *clause.values)
-            )
-            return int(counted.get)
+            return int(self.connection.execute(_COUNT.format(clause=clause), (self.expression,)).get)
 
     def rows(self) -> Iterator[int]:
         """Return the rows that match, in any order."""

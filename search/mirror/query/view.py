@@ -3,10 +3,11 @@
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -17,12 +18,12 @@ from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
 from search.mirror.errors import MirrorAbsent, MirrorDamaged
 from search.mirror.files import MirrorFiles
 from search.mirror.postings import Collection
-from search.mirror.query.filters import bind_path_filters, collection_clause
 from search.mirror.schema import analysis_of
 from search.mirror.sync.sync import applied_seq
 from search.retrieval.deadline import deadline
 from search.retrieval.fusion.copies import NO_KEY, CopyKeys
 from search.retrieval.fusion.legs import unpack_ids
+from search.retrieval.query.conditions import NamedCondition
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +76,36 @@ class MirrorView:
     @cached_property
     def passes(self) -> np.ndarray:
         """(n,) bool, read-only: whether the reader may see each row's chunk under filters and operators."""
-        passes = collection_clause(self.scope).mask(self.connection, self.collection)
+        passes = self.meeting(self.scope.conditions)
         passes.flags.writeable = False
         return passes
+
+    def meeting(self, conditions: Iterable[NamedCondition]) -> np.ndarray:
+        """Return (n,) bool, whether the reader may see each row's chunk and it meets all conditions."""
+        passes: np.ndarray = self.collection.chunks.docs != 0
+        for each in conditions:
+            passes &= self.collection.mask(self.connection, each.condition)
+        return passes
+
+    @cached_property
+    def clause(self) -> str:
+        """The SQL to append to a MATCH on chunks_fts, for those that `passes` shows; empty for all chunks."""
+        return self._build_clause("row_passes", self.scope.conditions)
+
+    @cached_property
+    def filter_clause(self) -> str:
+        """The same clause without the conditions of operators."""
+        if self.scope.operators is None:
+            return self.clause
+        return self._build_clause("row_is_filtered", self.scope.filter_conditions)
+
+    def _build_clause(self, function: str, conditions: tuple[NamedCondition, ...]) -> str:
+        if self.scope.readable is None and not conditions:
+            return ""
+        # A list of rows would make SQLite run the MATCH once for each of them.
+        meets: Any = self.meeting(conditions).item
+        self.connection.create_scalar_function(function, meets, 1)
+        return f"AND {function}(chunks_fts.rowid)"
 
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the rows of chunks, (m,) ID; (m,) int64, -1 for chunks that the mirror lacks."""
@@ -109,7 +137,7 @@ class MirrorView:
         """Return (m,) bool: which of the chunks the reader may see under the query's filters."""
         rows = self.rows_of(ids)
         is_visible: np.ndarray = self.documents(rows) != 0
-        if collection_clause(self.scope).condition or self.scope.operators is not None:
+        if self.scope.conditions:
             is_visible[is_visible] = self.passes[rows[is_visible]]
         return is_visible
 
@@ -158,7 +186,6 @@ class MirrorSource:
         path = self._current()
         try:
             with empty_mirror() if path is None else self._pool.reader(path) as connection:
-                bind_path_filters(connection, self.scope.filters)
                 connection.execute("BEGIN")
                 try:
                     yield MirrorView(connection, self.scope, self._pool, limit_s=self._limit_s)

@@ -6,7 +6,6 @@ from heapq import nsmallest
 
 from search.analysis import Analysis, encode_phrase
 from search.mirror import postings
-from search.mirror.query.filters import Clause, filter_clause
 from search.mirror.query.view import MirrorView
 from search.retrieval.code.definitions import IndexedPassage
 from search.retrieval.query.completion import LAST_CHARACTER
@@ -31,8 +30,7 @@ class Vocabulary:
         self._raise_if_late = view.raise_if_late
         #: The analysis that indexed the mirror's text.
         self.analysis: Analysis = view.analysis
-        #: The query's filters, for samples of chunks; they don't narrow counts.
-        self.clause: Clause = filter_clause(view.scope)
+        self.view = view
         self._narrowed: postings.Collection | None = view.narrowed_collection
 
     def chunk_counts(self, terms: Iterable[str]) -> dict[str, int]:
@@ -81,13 +79,12 @@ class Vocabulary:
         return dict(self.connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
 
     def sample(self, expression: str, limit: int) -> list[IndexedPassage]:
-        """Return the first `limit` chunks that `expression` matches under the filters.
+        """Return the first `limit` chunks that `expression` matches under the filters; counts ignore those.
 
         Raises apsw.InterruptError when the time is up.
         """
         self._raise_if_late()
-        values = (expression, *self.clause.values, limit)
-        rows = self.connection.execute(_SAMPLE.format(clause=self.clause.sql), values)
+        rows = self.connection.execute(_SAMPLE.format(clause=self.view.filter_clause), (expression, limit))
         return [IndexedPassage(chunk_id=row[0], breadcrumb=row[1], text=row[2]) for row in rows]
 
 

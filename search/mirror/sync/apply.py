@@ -1,27 +1,26 @@
 """Writes of documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 import apsw
 
 from search.mirror.postings import PostingsWriter
+from search.mirror.schema import DOCUMENT_COLUMNS
 from search.mirror.sync.snapshot import ChunkState, DocumentState
 
-_UPSERT_DOCUMENT = """
-INSERT INTO documents (
-    doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
-    indexed_at, dated_at, author
-)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (doc_id) DO UPDATE SET
-    path = excluded.path, title_key = excluded.title_key, name_key = excluded.name_key,
-    first_chunk = excluded.first_chunk,
-    lang = excluded.lang, trust_level = excluded.trust_level, media = excluded.media,
-    source_key = excluded.source_key, version_tag = excluded.version_tag, indexed_at = excluded.indexed_at,
-    dated_at = excluded.dated_at, author = excluded.author
+_UPSERT = """
+INSERT INTO documents ({columns}) VALUES ({marks})
+ON CONFLICT (doc_id) DO UPDATE SET {changes}
 RETURNING doc
 """
+_UPSERT_DOCUMENT = _UPSERT.format(
+    columns=", ".join(DOCUMENT_COLUMNS),
+    marks=", ".join("?" * len(DOCUMENT_COLUMNS)),
+    changes=", ".join(f"{column} = excluded.{column}" for column in DOCUMENT_COLUMNS[1:]),
+)
+_read_columns = attrgetter(*DOCUMENT_COLUMNS)
 _FIND_DOCUMENT = "SELECT doc FROM documents WHERE doc_id = ?"
 _DELETE_DOCUMENT = "DELETE FROM documents WHERE doc = ?"
 _CLEAR_TAGS = "DELETE FROM document_tags WHERE doc = ?"
@@ -52,24 +51,7 @@ class Applier:
 
     def upsert(self, state: DocumentState) -> bool:
         """Write `state` into the mirror; return whether any text was deleted for it."""
-        doc = self._connection.execute(
-            _UPSERT_DOCUMENT,
-            (
-                state.doc_id,
-                state.path,
-                state.title_key,
-                state.name_key,
-                state.first_chunk,
-                state.lang,
-                state.trust_level,
-                state.media,
-                state.source_key,
-                state.version_tag,
-                state.indexed_at,
-                state.dated_at,
-                state.author,
-            ),
-        ).get
+        doc = self._connection.execute(_UPSERT_DOCUMENT, _read_columns(state)).get
         self._connection.execute(_CLEAR_TAGS, (doc,))
         self._connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
         self._connection.execute(_CLEAR_VALUES, (doc,))

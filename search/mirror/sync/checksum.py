@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 import apsw
 from blake3 import blake3
@@ -15,11 +16,9 @@ from search.mirror.sync import snapshot
 from search.mirror.sync.sync import applied_seq
 
 _DOCUMENTS = """
-SELECT doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
-    indexed_at, dated_at, author,
-    (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
-FROM documents d
+SELECT {columns}, (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc) FROM documents d
 """
+_read_columns = attrgetter(*schema.DOCUMENT_COLUMNS)
 _VALUES = "SELECT d.doc_id, v.name, v.value FROM document_values v JOIN documents d ON d.doc = v.doc"
 # The text index has its own copies of the ids, so that a row under a wrong id is detected.
 _CHUNKS = """
@@ -71,23 +70,7 @@ def check_integrity(connection: apsw.Connection) -> None:
 
 def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
     for state in snapshot.read_all_documents(workspace_id):
-        yield (
-            "document",
-            state.doc_id,
-            state.path,
-            state.title_key,
-            state.name_key,
-            state.first_chunk,
-            state.lang,
-            state.trust_level,
-            state.media,
-            state.source_key,
-            state.version_tag,
-            state.indexed_at,
-            state.dated_at,
-            state.author,
-            state.tags,
-        )
+        yield ("document", *_read_columns(state), state.tags)
         for name, value in state.values:
             yield ("value", state.doc_id, name, value)
         for chunk in state.chunks:
@@ -104,7 +87,7 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
 
 
 def _mirror_rows(connection: apsw.Connection) -> Iterator[tuple[object, ...]]:
-    for *fields, tags in connection.execute(_DOCUMENTS):
+    for *fields, tags in connection.execute(_DOCUMENTS.format(columns=", ".join(schema.DOCUMENT_COLUMNS))):
         yield ("document", *fields, tuple(sorted(json.loads(tags))))
     for row in connection.execute(_VALUES):
         yield ("value", *row)

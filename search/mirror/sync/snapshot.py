@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -80,6 +80,24 @@ class DocumentState:
     def indexed_headings(self, chunk: ChunkState) -> str:
         """Return the text that is indexed as a chunk's headings."""
         return indexed_headings(chunk.breadcrumb, self.path)
+
+
+#: The columns of those of its fields that a document stores.
+MIRRORED: Final = {
+    "doc_id": "doc_id",
+    "path": "path",
+    "title": "title",
+    "lang": "lang",
+    "trust_level": "trust_level",
+    "media": "media",
+    "source_key": "source__key",
+    "version_tag": "version__tag",
+    "indexed_at": "indexed_at",
+    "dated_at": "dated_at",
+    "author": "author",
+    "tags": "tags",
+    "values": "filter_values",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,46 +212,26 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
     rows: list[tuple[Any, ...]] = list(
         documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)
         .order_by("id")
-        .values_list(
-            "id",
-            "doc_id",
-            "path",
-            "title",
-            "lang",
-            "trust_level",
-            "media",
-            "source__key",
-            "version__tag",
-            "indexed_at",
-            "dated_at",
-            "author",
-            "tags",
-            "filter_values",
-        )
+        .values_list("id", *MIRRORED.values())
     )
     chunks_of_each = _group_chunks(workspace_id, [row[0] for row in rows])
-    for row, chunks in zip(rows, chunks_of_each, strict=True):
-        _, doc_id, path, title, lang, trust_level, media, source_key, version_tag, *rest = row
-        indexed_at, dated_at, author, tags, values = rest
-        yield DocumentState(
-            doc_id=doc_id.hex,
-            path=path,
-            title=title,
-            lang=lang,
-            trust_level=trust_level,
-            media=media,
-            source_key=source_key,
-            version_tag=version_tag,
-            indexed_at=indexed_at.timestamp(),
-            dated_at=dated_at.timestamp(),
-            author=author,
-            tags=tuple(sorted(set(tags))),
-            values=stored_values(values),
-            chunks=chunks,
-        )
+    for (_, *values), chunks in zip(rows, chunks_of_each, strict=True):
+        yield build_state(dict(zip(MIRRORED, values, strict=True)), chunks)
 
 
-def stored_values(values: Mapping[str, Sequence[Value]]) -> tuple[tuple[str, Value], ...]:
+def build_state(fields: Mapping[str, Any], chunks: tuple[ChunkState, ...]) -> DocumentState:
+    """Return the state of a document with these values of MIRRORED."""
+    stored = {
+        "doc_id": fields["doc_id"].hex,
+        "indexed_at": fields["indexed_at"].timestamp(),
+        "dated_at": fields["dated_at"].timestamp(),
+        "tags": tuple(sorted(set(fields["tags"]))),
+        "values": _stored_values(fields["values"]),
+    }
+    return DocumentState(**{**fields, **stored}, chunks=chunks)
+
+
+def _stored_values(values: Mapping[str, Sequence[Value]]) -> tuple[tuple[str, Value], ...]:
     """Return each of a document's `filter_values` with its name, numbers as floats."""
     return tuple(
         (name, value if isinstance(value, str) else float(value))

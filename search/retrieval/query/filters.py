@@ -1,41 +1,49 @@
-"""Search filters. Values of one filter are alternatives; different filters must all hold.
+"""Search filters. Values of one filter are alternatives; different filters must all hold, whatever the case.
 
 A path must match no value of `path_not_glob`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from search.retrieval.code.languages import code_language_names
 from search.retrieval.errors import InvalidFilter, preview
-from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.conditions import (
+    METADATA_PREFIX,
+    Comparison,
+    Condition,
+    NamedCondition,
+    Not,
+    Test,
+    fold_case,
+    one_of,
+)
+from search.retrieval.query.glob import Glob, compile_glob, path_fits
 from search.retrieval.query.metadata import MetadataCondition
 from search.retrieval.text.sanitize import is_storable
 
-#: Maximum number of patterns of both path filters together. PostgreSQL caches 32 compiled expressions; with
-#: more, each row compiles all of them again: 50 take 39 ms per row.
+#: Maximum number of patterns of both path filters together.
 MAX_PATH_GLOBS = 20
 
-_ALTERNATIVES = (
-    "tags_any",
-    "lang",
-    "path_glob",
-    "path_not_glob",
-    "source",
-    "version",
-    "kind",
-    "code_lang",
-    "media",
-    "doc_id",
-    "author",
-)
-#: Filters with a time.
-MOMENTS = ("ingested_after", "dated_after", "dated_before")
-_TEXTS = tuple(name for name in _ALTERNATIVES if name not in {"kind", "media"})
+# The fields that these filters compare with their values.
+_COMPARED: Final = {
+    "tags_any": "tag",
+    "lang": "lang",
+    "kind": "kind",
+    "media": "media",
+    "doc_id": "doc_id",
+    "author": "author",
+}
+#: Filters with a time, and its comparison.
+MOMENTS: Final[dict[str, tuple[str, Test]]] = {
+    "ingested_after": ("indexed_at", "gt"),
+    "dated_after": ("dated_at", "gte"),
+    "dated_before": ("dated_at", "lt"),
+}
 _DOC_ID = re.compile("[0-9a-f]{32}")
 
 
@@ -104,7 +112,7 @@ class SearchFilters:
     doc_id: tuple[str, ...] = ()
     #: Documents indexed later than this, with a time zone.
     ingested_after: datetime | None = None
-    #: Authors of documents, as shown.
+    #: Authors of documents.
     author: tuple[str, ...] = ()
     #: Documents with this date or a later one, with an earlier one; both with a time zone.
     dated_after: datetime | None = None
@@ -112,10 +120,29 @@ class SearchFilters:
     #: See `search.retrieval.query.metadata`; by name.
     metadata: tuple[MetadataCondition, ...] = ()
 
-    @property
-    def code_lang_names(self) -> tuple[str, ...]:
-        """Return the names that chunks may have for the languages of `code_lang`."""
-        return code_language_names(self.code_lang)
+    def conditions(self) -> Iterator[NamedCondition]:
+        """Yield the conditions of the filters in use, without those of sources and versions."""
+        for name, condition in self._compile():
+            yield NamedCondition(name=name, condition=condition)
+
+    def _compile(self) -> Iterator[tuple[str, Condition]]:
+        for name, field in _COMPARED.items():
+            if values := getattr(self, name):
+                yield name, one_of(field, values)
+        if self.code_lang:
+            # By all names that chunks may have for the languages.
+            yield "code_lang", one_of("code_lang", code_language_names(self.code_lang))
+        if self.trust_min is not None:
+            yield "trust_min", one_of("trust", self.trust_min.or_better())
+        if self.path_glob:
+            yield "path_glob", path_fits(*map(_compile_folded, self.path_glob))
+        if self.path_not_glob:
+            yield "path_not_glob", Not(path_fits(*map(_compile_folded, self.path_not_glob)))
+        for name, (field, test) in MOMENTS.items():
+            if (moment := getattr(self, name)) is not None:
+                yield name, Comparison(field=field, test=test, values=(moment,))
+        for each in self.metadata:
+            yield f"{METADATA_PREFIX}{each.name}", each.condition
 
     def __post_init__(self) -> None:
         for name in _ALTERNATIVES:
@@ -136,7 +163,7 @@ class SearchFilters:
         if len(patterns) > MAX_PATH_GLOBS:
             raise InvalidFilter(f"There are {len(patterns)} path patterns; give {MAX_PATH_GLOBS} at most.")
         for pattern in patterns:
-            compile_glob(pattern)
+            _compile_folded(pattern)
         for doc_id in self.doc_id:
             if _DOC_ID.fullmatch(doc_id) is None:
                 raise InvalidFilter(f"The doc_id {preview(doc_id)} is not 32 hex digits; copy it from a hit.")
@@ -144,11 +171,6 @@ class SearchFilters:
             moment = getattr(self, name)
             if moment is not None and moment.tzinfo is None:
                 raise InvalidFilter(f"{name} {moment.isoformat()} has no time zone; add one, like 'Z'.")
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether no filter is in use."""
-        return not self.shape()
 
     def shape(self) -> dict[str, int]:
         """Return the number of values of each filter in use; logs may contain no more than that."""
@@ -158,6 +180,10 @@ class SearchFilters:
             for name, value in values.items()
             if value is not None and value != ()
         }
+
+
+def _compile_folded(pattern: str) -> Glob:
+    return compile_glob(fold_case(pattern))
 
 
 def _as_tuple(value: Iterable[str] | None) -> tuple[str, ...]:
@@ -172,5 +198,9 @@ def _check_texts(name: str, values: tuple[str, ...]) -> None:
             )
 
 
+_ALTERNATIVES: Final = tuple(
+    each.name for each in fields(SearchFilters) if each.default == () and each.name != "metadata"
+)
+_TEXTS: Final = tuple(name for name in _ALTERNATIVES if name not in ("kind", "media"))
 #: Lets every document pass.
 NO_FILTERS = SearchFilters()

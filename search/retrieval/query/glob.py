@@ -1,7 +1,8 @@
 """Path patterns: `*`, `?` and `[…]` within one name, `**/` over any number of directories, none included.
 
-A pattern is anchored at both ends and case-sensitive. `**` means directories only as a whole name (`a/**/b`,
-`a/**`); elsewhere it is `*`. There are no braces and no escapes: both are ordinary characters.
+A pattern is anchored at both ends and case-sensitive; filters fold both it and the paths. `**` means
+directories only as a whole name (`a/**/b`, `a/**`); elsewhere it is `*`. There are no braces and no escapes:
+both are ordinary characters.
 
 Matching takes time linear in the path for each piece of the pattern. In one name, every piece after a `*`
 but the last may be matched at its first position, and so may every run of names after a `**/`: a later
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from search.retrieval.errors import InvalidGlob, preview
+from search.retrieval.query.conditions import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +134,6 @@ MAX_PATTERN_CHARS = 512
 class Glob:
     """A compiled pattern."""
 
-    #: As given, in NFC like every document's path.
-    pattern: str
-    #: The prefix of every matching path; the whole pattern if it has no wildcard.
-    literal_prefix: str
     #: An equivalent for PostgreSQL's `~`: anchored, without look-around and back-references.
     sql_regex: str
     _regex: re.Pattern[str]
@@ -154,11 +152,23 @@ def compile_glob(pattern: str) -> Glob:
     pattern = unicodedata.normalize("NFC", pattern)
     names = parse_names(pattern)
     return Glob(
-        pattern=pattern,
-        literal_prefix=_literal_prefix(names),
         sql_regex=f"^{_render(names, _POSTGRES)}$",
         _regex=re.compile(_render(names, _PYTHON), re.DOTALL),
     )
+
+
+def compile_part(part: str) -> Glob:
+    """Compile the pattern of all paths that have `part` anywhere."""
+    escaped = _render_part(Literal(unicodedata.normalize("NFC", part)))
+    return Glob(
+        sql_regex=escaped,
+        _regex=re.compile(f".*{escaped}.*", re.DOTALL),
+    )
+
+
+def path_fits(*globs: Glob) -> Comparison:
+    """Return the condition that a path fits one of the patterns; they are folded by `fold_case`."""
+    return Comparison(field="path", test="fits", values=globs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,19 +184,6 @@ _POSTGRES = _Dialect(atomic="(?:", lazy="", possessive="")
 
 #: A name's parts; None stands for `**`, any number of directories.
 _Name = Sequence[Part] | None
-
-
-def _literal_prefix(names: Sequence[_Name]) -> str:
-    prefix = ""
-    for index, name in enumerate(names):
-        prefix += "/" if index else ""
-        if name is None:
-            return prefix
-        for part in name:
-            if not isinstance(part, Literal):
-                return prefix
-            prefix += part.text
-    return prefix
 
 
 def _render(names: Sequence[_Name], dialect: _Dialect) -> str:

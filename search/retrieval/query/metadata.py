@@ -3,16 +3,24 @@
 Metadata is flattened for them: nested names are joined by dots, each element of a list is a value of its own.
 """
 
-import json
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import Any, Final
 
 from search.retrieval.errors import InvalidFilter, preview
+from search.retrieval.query.conditions import (
+    METADATA_PREFIX,
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Not,
+    Test,
+    fold_case,
+)
 from search.retrieval.text.sanitize import is_storable
 
 #: Limits on the metadata of one document that can be filtered by; what is beyond them is left out.
@@ -32,14 +40,12 @@ _MAX_NESTED: Final = 4
 _MAX_DEPTH: Final = 5
 #: Follows the name of a field with dates: its values are their times, in seconds since 1970.
 TIMES: Final = "\x1f"
+#: Follows the name of a field with capitals: its values are the texts that have some, folded.
+FOLDED: Final = "\x1e"
 # From here on a float may stand for several whole numbers.
 _INEXACT: Final = 2**53
-_BOUNDS: Final[Mapping[str, tuple[str, Callable[[Any, Any], bool]]]] = {
-    "gt": (">", operator.gt),
-    "gte": (">=", operator.ge),
-    "lt": ("<", operator.lt),
-    "lte": ("<=", operator.le),
-}
+#: The sign of each bound.
+BOUNDS: Final = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _SHAPE: Final = (
     'give a value, a list of alternatives, or an object such as {"gte": 2020, "lt": 2024},'
     ' {"not": "draft"}, {"exists": true}'
@@ -52,7 +58,8 @@ Value = str | float
 def filter_values(metadata: Mapping[str, Any]) -> dict[str, list[Value]]:
     """Return the values of a document's metadata by the name of the field, as filters compare them.
 
-    A field with dates has their times beside them, under a name of its own.
+    A field with dates has their times beside them, one with capitals its texts without, under names of their
+    own.
     """
     found: dict[str, list[Value]] = {}
     for name, value in _flatten(metadata, "", 0):
@@ -61,11 +68,12 @@ def filter_values(metadata: Mapping[str, Any]) -> dict[str, list[Value]]:
         values = found.setdefault(name, [])
         if value not in values and len(values) < MAX_VALUES:
             values.append(value)
-    times: dict[str, list[Value]] = {
-        name + TIMES: [time for value in values if (time := _read_time(value)) is not None]
-        for name, values in found.items()
-    }
-    return found | {name: values for name, values in times.items() if values}
+    derived: dict[str, list[Value]] = {}
+    for name, values in found.items():
+        times = [time for value in values if (time := _read_time(value)) is not None]
+        folded = [low for value in values if (low := fold_value(value)) != value]
+        derived |= {name + TIMES: list(dict.fromkeys(times)), name + FOLDED: list(dict.fromkeys(folded))}
+    return found | {name: values for name, values in derived.items() if values}
 
 
 def _flatten(value: Any, name: str, depth: int) -> Iterator[tuple[str, Value]]:
@@ -126,20 +134,46 @@ class MetadataCondition:
     nested: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.is_group:
+        if not self._is_group:
             check_field_name(self.name)
-        _ = self.alternatives, self.tests
+        _ = self.condition
 
     @property
-    def is_group(self) -> bool:
+    def _is_group(self) -> bool:
         """Return whether it joins several filters."""
         return self.name in (ANY, ALL)
 
+    @property
+    def chosen(self) -> tuple[Value, ...]:
+        """Return the values that it asks for, as given."""
+        wanted = self.wanted
+        if isinstance(wanted, Mapping):
+            return self._values(wanted["in"]) if "in" in wanted else ()
+        return () if self._is_group else self._values(wanted)
+
     @cached_property
-    def alternatives(self) -> "tuple[tuple[MetadataCondition, ...], ...]":
-        """The conditions of which all of one alternative must hold; none for a condition on a field."""
-        if not self.is_group:
-            return ()
+    def condition(self) -> Condition:
+        """The condition on the field's values, or on those of all fields in the group."""
+        if self._is_group:
+            return self._join_filters()
+        if not isinstance(self.wanted, Mapping):
+            return self._one_of(self.wanted)
+        if not self.wanted:
+            raise self._refusal(self.wanted)
+        bounds: dict[str, dict[str, float]] = {}
+        parts: list[Condition] = [
+            self._read(key, value) for key, value in self.wanted.items() if key not in BOUNDS
+        ]
+        for key, value in self.wanted.items():
+            if key in BOUNDS:
+                is_time, bound = self._bound(value)
+                bounds.setdefault(TIMES if is_time else "", {})[key] = bound
+        parts += [
+            self._compare("within", *sorted(each.items()), suffix=suffix) for suffix, each in bounds.items()
+        ]
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def _join_filters(self) -> Condition:
         wanted = self.wanted
         if not isinstance(wanted, list | tuple) or not 1 <= len(wanted) <= MAX_CONDITIONS:
             given = f"{self.name} has {preview(wanted)}"
@@ -147,50 +181,25 @@ class MetadataCondition:
         found = tuple(parse_metadata_filter(each, nested=self.nested + 1) for each in wanted)
         if not all(found):
             raise InvalidFilter(f"{self.name} has {preview(wanted)}; each of its filters needs a field.")
-        return found if self.name == ANY else (tuple(each for one in found for each in one),)
+        parts = tuple(AllOf(tuple(each.condition for each in one)) for one in found)
+        return AnyOf(parts) if self.name == ANY else AllOf(parts)
 
-    @property
-    def json_path(self) -> str:
-        """Return the condition as an SQL/JSON path predicate on `filter_values`."""
-        if self.alternatives:
-            return f"({' || '.join(f'({metadata_json_path(each)})' for each in self.alternatives)})"
-        return " && ".join(test.json_path for test in self.tests)
+    def _read(self, key: str, value: Any) -> Condition:
+        """Return the condition of an entry that is no bound."""
+        if key == "in":
+            return self._one_of(value)
+        if key == "not":
+            return Not(self._one_of(value))
+        if key == "exists" and isinstance(value, bool):
+            present = self._compare("exists")
+            return present if value else Not(present)
+        raise self._refusal({key: value})
 
-    def passes(self, values: Mapping[str, Any]) -> bool:
-        """Return whether a document with these `filter_values` meets it."""
-        if self.alternatives:
-            return any(all(each.passes(values) for each in one) for one in self.alternatives)
-        return all(test.passes(values) for test in self.tests)
+    def _one_of(self, given: Any) -> Comparison:
+        return self._compare("one_of", *map(fold_value, self._values(given)))
 
-    @cached_property
-    def tests(self) -> "tuple[MetadataTest, ...]":
-        """The tests that the field's values must all pass."""
-        wanted = self.wanted
-        if self.is_group:
-            return ()
-        if not isinstance(wanted, Mapping):
-            return (MetadataTest(self.name, any_of=self._values(wanted)),)
-        tests = []
-        bounds: dict[bool, dict[str, float]] = {}
-        for key, value in wanted.items():
-            if key in _BOUNDS:
-                is_time, bound = self._bound(value)
-                bounds.setdefault(is_time, {})[key] = bound
-            elif key == "in":
-                tests.append(MetadataTest(self.name, any_of=self._values(value)))
-            elif key == "not":
-                tests.append(MetadataTest(self.name, any_of=self._values(value), is_negated=True))
-            elif key == "exists" and isinstance(value, bool):
-                tests.append(MetadataTest(self.name, is_negated=not value))
-            else:
-                raise self._refusal({key: value})
-        if not wanted:
-            raise self._refusal(wanted)
-        tests += [
-            MetadataTest(self.name + TIMES if is_time else self.name, bounds=tuple(sorted(each.items())))
-            for is_time, each in bounds.items()
-        ]
-        return tuple(tests)
+    def _compare(self, test: Test, *values: Any, suffix: str = "") -> Comparison:
+        return Comparison(field=f"{METADATA_PREFIX}{self.name}{suffix}", test=test, values=values)
 
     def _values(self, given: Any) -> tuple[Value, ...]:
         values = given if isinstance(given, list | tuple) else [given]
@@ -217,52 +226,9 @@ class MetadataCondition:
         return InvalidFilter(f"The metadata field {preview(self.name)} has {preview(value)}; {_SHAPE}.")
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataTest:
-    """A test of the values of one field: one is in `any_of`, or within `bounds`; else there is any."""
-
-    name: str
-    any_of: tuple[Value, ...] = ()
-    #: (gt, gte, lt or lte; number).
-    bounds: tuple[tuple[str, float], ...] = ()
-    #: Whether the document must fail the test.
-    is_negated: bool = False
-
-    def passes(self, values: Mapping[str, Any]) -> bool:
-        """Return whether a document with these `filter_values` passes."""
-        return any(map(self._fits, values.get(self.name, ()))) is not self.is_negated
-
-    def _fits(self, value: Value) -> bool:
-        if self.any_of:
-            return value in self.any_of
-        if isinstance(value, str):
-            return not self.bounds
-        return all(_BOUNDS[key][1](value, number) for key, number in self.bounds)
-
-    @property
-    def json_path(self) -> str:
-        """Return the test as an SQL/JSON path predicate on `filter_values`."""
-        field = f"$.{_quote(self.name)}"
-        if self.any_of:
-            condition = " || ".join(f"@ == {_quote(value)}" for value in self.any_of)
-        else:
-            condition = " && ".join(f"@ {_BOUNDS[key][0]} {_quote(number)}" for key, number in self.bounds)
-        test = f"exists({field}[*] ? ({condition}))" if condition else f"exists({field})"
-        return f"!{test}" if self.is_negated else test
-
-    def as_sql(self) -> tuple[str, tuple[Value, ...]]:
-        """Return the condition on a row `v` of a mirror's values that fits, with its parameters."""
-        if self.any_of:
-            marks = ", ".join("?" * len(self.any_of))
-            return f"v.name = ? AND v.value IN ({marks})", (self.name, *self.any_of)
-        # Texts are greater than any number.
-        bounds = "".join(f" AND v.value {_BOUNDS[key][0]} ?" for key, _ in self.bounds)
-        texts = " AND v.value < ''" if self.bounds else ""
-        return f"v.name = ?{bounds}{texts}", (self.name, *(number for _, number in self.bounds))
-
-
-def _quote(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def fold_value(value: Value) -> Value:
+    """Return a value without regard to the case of its text."""
+    return fold_case(value) if isinstance(value, str) else value
 
 
 def parse_metadata_filter(given: object, *, nested: int = 0) -> tuple[MetadataCondition, ...]:
@@ -299,11 +265,6 @@ def _exceeds(limit: int, given: Mapping[str, Any]) -> bool:
                 else:
                     count += 1
     return count > limit
-
-
-def metadata_json_path(conditions: tuple[MetadataCondition, ...]) -> str:
-    """Return the conditions as one SQL/JSON path predicate on `filter_values`."""
-    return " && ".join(condition.json_path for condition in conditions)
 
 
 def as_shown(value: Value) -> Value:

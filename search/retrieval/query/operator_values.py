@@ -1,27 +1,21 @@
 """Values of the operators that filter, as alternatives of a condition."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 from search.retrieval.code.languages import code_language_names
 from search.retrieval.errors import InvalidGlob
-from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.conditions import Comparison, Field, Test, fold_case, one_of
+from search.retrieval.query.glob import compile_glob, compile_part, path_fits
 from search.retrieval.query.stopwords import read_word_lists
 from search.retrieval.query.titles import title_key
-from search.retrieval.text.unicode_scripts import is_unspaced
 
-#: What a condition looks at. Values of `words` are match units, those of `path`, `author` and `title` are
-#: predicates on the path, on the author and on the key of the title, those of `after` and `before` seconds
-#: since 1970, others texts whose case doesn't matter.
-Column = Literal[
-    "words", "title", "path", "author", "source", "media", "lang", "code_lang", "tag", "after", "before"
-]
-Alternatives = tuple[tuple[Column, Any], ...]
+#: The comparisons of an operator, of which one must be met.
+Alternatives = tuple[Comparison, ...]
 
 _LISTS: Final = read_word_lists(Path(__file__).with_suffix(".txt"))
 
@@ -38,20 +32,10 @@ _LANGUAGE_CODE = re.compile("[a-z]{2}(?:-[a-z]{2,4})?|und")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 
 
-def _read_title(value: str) -> Alternatives:
-    """Return the condition that a title has these words in a row; the last may be the beginning of a word."""
+def _read_words(field: Field, value: str) -> Alternatives:
+    """Return the condition that a field has these words in a row; the last may be the beginning of a word."""
     key = title_key(value)
-    return (("title", partial(_has_words, key)),) if key else ()
-
-
-def _read_author(value: str) -> Alternatives:
-    """Return the same condition on an author; most documents share theirs with others."""
-    key = title_key(value)
-    return (("author", cache(lambda author: _has_words(key, title_key(author)))),) if key else ()
-
-
-def _has_words(key: str, text: str) -> bool:
-    return key in text if is_unspaced(key[0]) else f" {key}" in f" {text}"
+    return (Comparison(field=field, test="has_words", values=(key,)),) if key else ()
 
 
 def _read_path(value: str) -> Alternatives:
@@ -59,14 +43,13 @@ def _read_path(value: str) -> Alternatives:
 
     A pattern without a slash is that of a file name in any folder.
     """
-    part = unicodedata.normalize("NFC", value).lower().lstrip("/")
+    part = fold_case(value).lstrip("/")
     if part and set("*?[").isdisjoint(part):
-        return (("path", lambda path: part in path.lower()),)
+        return (path_fits(compile_part(part)),)
     try:
-        glob = compile_glob(part if "/" in part else f"**/{part}")
+        return (path_fits(compile_glob(part if "/" in part else f"**/{part}")),)
     except InvalidGlob:
         return ()
-    return (("path", lambda path: glob.matches(path.lower())),)
 
 
 def _read_type(value: str) -> Alternatives:
@@ -75,18 +58,18 @@ def _read_type(value: str) -> Alternatives:
     if name not in _MEDIA and name not in _TYPES:
         name = name.removesuffix("s")
     if name in _MEDIA:
-        return (("media", _MEDIA[name]),)
-    endings = tuple(_TYPES.get(name, "").split(","))
-    return (("path", lambda path: path.lower().endswith(endings)),) if name in _TYPES else ()
+        return (one_of("media", [_MEDIA[name]]),)
+    endings = _TYPES[name].split(",") if name in _TYPES else []
+    return (path_fits(*(compile_glob(f"**/*{ending}") for ending in endings)),) if endings else ()
 
 
 def _read_language(value: str) -> Alternatives:
     """Return the condition on the language of a document, or on the programming language of a passage."""
     name = value.lower()
     code, programming = _LANGUAGES.get(name, name), code_language_names([name])
-    found: Alternatives = (("lang", code),) if _LANGUAGE_CODE.fullmatch(code) else ()
+    found: Alternatives = (one_of("lang", [code]),) if _LANGUAGE_CODE.fullmatch(code) else ()
     if len(programming) > 1 or name in _PROGRAMMING:
-        found += tuple(("code_lang", each) for each in programming)
+        found += (one_of("code_lang", programming),)
     return found
 
 
@@ -100,22 +83,22 @@ def start_of_date(value: str) -> datetime | None:
         return None
 
 
-def _read_date(column: Column, value: str) -> Alternatives:
+def _read_date(test: Test, value: str) -> Alternatives:
     start = start_of_date(value)
-    return () if start is None else ((column, start.timestamp()),)
+    return () if start is None else (Comparison(field="dated_at", test=test, values=(start,)),)
 
 
 #: Each returns the alternatives of a value; none for a value without a meaning.
 READERS: Final[Mapping[str, Callable[[str], Alternatives]]] = {
-    "title": _read_title,
+    "title": partial(_read_words, "title"),
     "path": _read_path,
-    "source": lambda value: (("source", value),),
+    "source": lambda value: (one_of("source", [value]),),
     "type": _read_type,
     "lang": _read_language,
-    "author": _read_author,
-    "tag": lambda value: (("tag", value),),
-    "after": partial(_read_date, "after"),
-    "before": partial(_read_date, "before"),
+    "author": partial(_read_words, "author"),
+    "tag": lambda value: (one_of("tag", [value]),),
+    "after": partial(_read_date, "gte"),
+    "before": partial(_read_date, "lt"),
 }
 #: What to write instead of a value without a meaning.
 REMEDIES: Final = {

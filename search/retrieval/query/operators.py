@@ -11,10 +11,12 @@ from itertools import islice
 from typing import Final
 
 from search.retrieval.errors import preview
+from search.retrieval.query.conditions import AnyOf, Comparison, NamedCondition, Not, merge
 from search.retrieval.query.match_units import Analysis, build_units
 from search.retrieval.query.operator_values import READERS, REMEDIES, Alternatives
 from search.retrieval.query.parser import parse_query
 from search.retrieval.query.stopwords import is_stop_word, language_of
+from search.retrieval.text.sanitize import is_storable
 from search.retrieval.text.unicode_scripts import has_token, is_unspaced, words_of
 
 #: Maximum length of a query with operators, in characters; a longer one is pasted.
@@ -37,28 +39,13 @@ _WORD = re.compile(r"[^\W\d_]\w*(?:[-.'’]\w+)*[+#]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """A condition on a passage: one of its alternatives holds, or none of them for an exclusion."""
-
-    #: As typed.
-    typed: str
-    is_exclusion: bool
-    alternatives: Alternatives
-
-    @property
-    def is_on_words(self) -> bool:
-        """Return whether it requires or excludes words, and is no filter."""
-        return self.alternatives[0][0] == "words"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOperators:
     """The operators of a query, and its other text."""
 
     #: The query with blanks in the place of operators, of the same length; marks of required phrases are `"`.
     text: str
     #: All of them must be met.
-    conditions: tuple[Condition, ...]
+    conditions: tuple[NamedCondition, ...]
     #: Messages on what was taken for text, and on missing words.
     warnings: tuple[str, ...]
     #: The analysis of the words in conditions.
@@ -67,7 +54,7 @@ class QueryOperators:
     @property
     def typed(self) -> list[str]:
         """Return the operators as typed."""
-        return [condition.typed for condition in self.conditions]
+        return [condition.name for condition in self.conditions]
 
     def messages(self, *, has_hits: bool) -> tuple[str, ...]:
         """Return the messages for a result."""
@@ -106,7 +93,7 @@ class _Parser:
         self._language = language_of(words_of(text))
         self._is_code = _CODE.search(_ANY_QUOTED.sub('""', text)) is not None
         self._left = list(text)
-        self._conditions: dict[object, Condition] = {}
+        self._conditions: dict[object, tuple[str, bool, Alternatives]] = {}
         self._warnings: list[str] = []
         # The places of titles and paths that filters include.
         self._named: list[slice] = []
@@ -118,21 +105,21 @@ class _Parser:
             elif not self._is_code and _has_words(match, self._language):
                 self._read_words(match)
         if not has_token("".join(self._left)):
-            if all(each.is_on_words for each in self._conditions.values()):
+            if all(isinstance(key, int) for key in self._conditions):
                 return None
             self._search_names()
         if not (self._conditions or self._warnings):
             return None
         return QueryOperators(
             text="".join(self._left),
-            conditions=tuple(self._conditions.values()),
+            conditions=tuple(_name_condition(*each) for each in self._conditions.values()),
             warnings=tuple(self._warnings),
             analysis=self._analysis,
         )
 
     def _read_words(self, match: re.Match[str]) -> None:
         (unit,) = build_units([self._text[_place_of_value(match)]], self._analysis, self._language)
-        self._add(match, match.start(), (("words", unit),))
+        self._add(match, match.start(), (Comparison(field="words", test="has_words", values=(unit,)),))
         if match["sign"]:
             self._blank(match)
         else:
@@ -141,7 +128,8 @@ class _Parser:
 
     def _read_filter(self, match: re.Match[str]) -> None:
         key, place = match["key"].lower(), _place_of_value(match)
-        alternatives = READERS[key](self._text[place])
+        value = self._text[place]
+        alternatives = READERS[key](value) if is_storable(value) else ()
         if not alternatives:
             self._warnings.append(f"{preview(match[0])} was searched for as text; {REMEDIES[key]}.")
             return
@@ -152,11 +140,10 @@ class _Parser:
 
     def _add(self, match: re.Match[str], key: object, alternatives: Alternatives) -> None:
         typed = self._text[match.start() : max(match.end("quoted"), match.end("bare"))]
-        if earlier := self._conditions.get(key):
-            typed, alternatives = f"{earlier.typed} {typed}", earlier.alternatives + alternatives
-        self._conditions[key] = Condition(
-            typed=typed, is_exclusion=bool(match["sign"]), alternatives=alternatives
-        )
+        if key in self._conditions:
+            before, _, earlier = self._conditions[key]
+            typed, alternatives = f"{before} {typed}", earlier + alternatives
+        self._conditions[key] = typed, bool(match["sign"]), alternatives
 
     def _blank(self, match: re.Match[str]) -> None:
         self._left[match.start() : match.end()] = " " * len(match[0])
@@ -164,6 +151,11 @@ class _Parser:
     def _search_names(self) -> None:
         for place in self._named:
             self._left[place] = self._text[place]
+
+
+def _name_condition(typed: str, is_exclusion: bool, alternatives: Alternatives) -> NamedCondition:
+    condition = AnyOf(merge(alternatives))
+    return NamedCondition(name=typed, condition=Not(condition) if is_exclusion else condition)
 
 
 def _place_of_value(match: re.Match[str]) -> slice:

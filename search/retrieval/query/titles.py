@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from search.retrieval.text.unicode_scripts import words_of
+from search.retrieval.text.unicode_scripts import is_unspaced, words_of
 
 #: Maximum length of a query that may be a title, in characters.
 MAX_CHARS: Final = 300
@@ -15,6 +15,11 @@ _EXTENSION = re.compile(r"(?<=\S)\.\w{1,6}$")
 def title_key(title: str) -> str:
     """Return the words of a title without case, accents and punctuation; '' without any."""
     return " ".join(words_of(title))
+
+
+def has_words(key: str, text: str) -> bool:
+    """Return whether the words of one key stand in a row in another; the last may be the beginning of one."""
+    return key in text if is_unspaced(key[0]) else f" {key}" in f" {text}"
 
 
 def title_keys(query: str) -> tuple[str, ...]:

@@ -33,8 +33,8 @@ FAULTS = (
     Fault(
         name="hits not checked",
         file="search/engine/readback.py",
-        right='    if failpoints.is_on("readback"):\n        rows = _rows(_hits_query',
-        wrong="    if False:\n        rows = _rows(_hits_query",
+        right='    if failpoints.is_on("readback"):\n        rows = read_chunks',
+        wrong="    if False:\n        rows = read_chunks",
         tests=_ENGINE,
     ),
     Fault(
@@ -47,22 +47,22 @@ FAULTS = (
     Fault(
         name="filters missing in the check of candidates by a mirror",
         file="search/mirror/query/view.py",
-        right="        if collection_clause(self.scope).condition or self.scope.operators is not None:",
+        right="        if self.scope.conditions:",
         wrong="        if self.scope.operators is not None:",
         tests=("integration/search/mirror", *_ENGINE),
     ),
     Fault(
         name="operators missing in the check of candidates by a mirror",
         file="search/mirror/query/view.py",
-        right="condition or self.scope.operators is not None:",
-        wrong="condition:",
+        right="        if self.scope.conditions:",
+        wrong="        if self.scope.filter_conditions:",
         tests=("integration/search/engine/test_operators.py",),
     ),
     Fault(
         name="operators missing in the check of candidates by Postgres",
         file="search/engine/readback.py",
-        right="    return dict(_rows(_ids_query, scope, _meeting_conditions(scope, chunk_ids)))",
-        wrong="    return dict(_rows(_ids_query, scope, chunk_ids))",
+        right="    return dict(read_chunks(scope, ",
+        wrong="    return dict(read_chunks(replace(scope, operators=None), ",
         tests=("integration/search/engine/test_operators.py",),
     ),
     Fault(

@@ -6,8 +6,9 @@ from functools import partial
 import pytest
 
 from kebab.people.reader import OPERATOR, Reader
+from search.access.predicate import chunks_in_scope, documents_in_scope
 from search.access.scope import Sources, resolve_scope
-from search.context.chunk_queries import read_chunks, visible_chunks, visible_documents
+from search.context.chunk_queries import read_chunks
 from search.embedders.configured import configured_embedder
 from search.engine.corpus import Corpus, mirror_source
 from search.engine.did_you_mean import suggest_query
@@ -115,9 +116,9 @@ def test_reads_by_id_return_nothing(empty_scope, full_scope, chunk_ids):
 
 
 def test_chunk_and_document_lookups_return_nothing(empty_scope, full_scope):
-    assert visible_chunks(full_scope).exists() and visible_documents(full_scope).exists()
-    assert not visible_chunks(empty_scope).exists()
-    assert not visible_documents(empty_scope).exists()
+    assert chunks_in_scope(full_scope).exists() and documents_in_scope(full_scope).exists()
+    assert not chunks_in_scope(empty_scope).exists()
+    assert not documents_in_scope(empty_scope).exists()
 
 
 def test_no_completion_or_spelling_suggestion_is_made(vault, empty_scope):

@@ -24,6 +24,12 @@ def scope(workspace, reader, *names):
     return resolve_scope(workspace, SearchFilters(source=names), reader)
 
 
+def sources_in(narrowed):
+    """Return the sources by which Postgres narrows, the only condition."""
+    ((sources,),) = (each.values for each in narrowed.narrowing)
+    return sources
+
+
 def keys_of(sources):
     return None if sources is None else sources.keys
 
@@ -32,7 +38,7 @@ def keys_of(sources):
 def test_scope_is_unrestricted_without_restricted_sources(workspace, reader):
     make_place(workspace)
     narrowed = scope(workspace, reader)
-    assert (narrowed.sources, narrowed.readable, narrowed.values) == (None, None, {})
+    assert (narrowed.sources, narrowed.readable, narrowed.narrowing) == (None, None, ())
 
 
 def test_scope_is_unrestricted_for_readers_of_all_restricted_sources(vault):
@@ -45,7 +51,7 @@ def test_scope_of_others_has_the_readable_sources(vault):
     for reader in (Reader(), vault.outside):
         narrowed = scope(vault.workspace, reader)
         assert keys_of(narrowed.sources) == keys_of(narrowed.readable) == ("docs",)
-        assert narrowed.values == {"source": list(narrowed.sources.ids)}
+        assert sources_in(narrowed) == narrowed.sources
 
 
 def test_source_without_a_reader_is_hidden_from_all_but_admins(vault):
@@ -58,7 +64,7 @@ def test_scope_is_empty_when_everything_is_hidden(vault):
     Source.objects.in_workspace(vault.workspace).update(is_restricted=True)
     narrowed = scope(vault.workspace, Reader())
     assert narrowed.sources == narrowed.readable == Sources()
-    assert narrowed.values == {"source": []}
+    assert sources_in(narrowed) == Sources()
 
 
 @pytest.mark.parametrize("is_by_id", [False, True])

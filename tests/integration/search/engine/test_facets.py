@@ -86,6 +86,13 @@ def test_counts_are_narrowed_by_the_other_filters_only(filled):
     assert facets(filled, media=("code",), lang=("de",)).total == 0
 
 
+def test_chosen_value_in_another_case_is_counted_as_it_is_written(filled):
+    found = counts(filled, tags_any="FRUIT", author="ada")
+    assert (found["tags_any"], found["author"]) == ({"plant": 1, "FRUIT": 0}, {"ada": 0})
+    found = counts(filled, tags_any="PLANT", lang="DE")
+    assert found["tags_any"] == {"plant": 1} and found["lang"]["de"] == 1 and "DE" not in found["lang"]
+
+
 def test_choosing_a_value_leaves_as_many_documents_as_it_says(filled, subtests):
     moment = NOON + timedelta(minutes=1)
     for filters in ({}, {"lang": ("de", "und")}, {"trust_min": "secondary"}, {"source": "web"}):
@@ -179,8 +186,7 @@ def test_values_are_read_once_though_the_time_of_a_leg_is_up(filled, settings, m
     limit_ms, settings.KEBAB_LEG_LIMIT_MS = settings.KEBAB_LEG_LIMIT_MS, 0
     assert facets(filled) is None
     settings.KEBAB_LEG_LIMIT_MS = limit_ms
-    for reading in ("read_attribute", "read_indexing_times"):
-        monkeypatch.setattr(f"search.mirror.postings.collection.{reading}", None)
+    monkeypatch.setattr("search.mirror.postings.collection.read_attribute", None)
     found = counts(filled, moments=[NOON])
     assert found["tags_any"] == {"plant": 2, "fruit": 1}
     assert found["ingested_after"] == {NOON.isoformat(): 1}

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from search.mirror.errors import MirrorDamaged
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
-from search.mirror.query.filters import filter_clause
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorView
 from search.retrieval.fusion.legs import pack_ids
@@ -34,10 +33,9 @@ def mirror(tmp_path):
 
 def fts5_scores(match, view):
     """Return the scores by id, best first, as FTS5 alone ranks: all terms first, by the relaxed score."""
-    clause = filter_clause(view.scope)
     some = " OR ".join(unit.expression for unit in match.some_units)
-    values = (lexical.BREADCRUMB_WEIGHT, lexical.TEXT_WEIGHT, match.every, some, *clause.values)
-    rows = view.connection.execute(RANKED.format(clause=clause.sql), values).fetchall()
+    values = (lexical.BREADCRUMB_WEIGHT, lexical.TEXT_WEIGHT, match.every, some)
+    rows = view.connection.execute(RANKED.format(clause=view.clause), values).fetchall()
     scores = lexical_scores(np.array([-score for _, score, _ in rows]))
     return dict(zip([chunk_id for chunk_id, _, _ in rows], scores.tolist(), strict=True))
 
