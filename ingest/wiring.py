@@ -9,12 +9,13 @@ from ingest.connectors.git.local_copy import delete_repositories
 from ingest.errors import IngestError
 from ingest.jobs.items.chunk_size import CHUNK_SIZE
 from ingest.jobs.queue import queue_metrics
+from kebab.contributions import lazy
 from kebab.database.on_commit import run_on_commit
-from kebab.extension import Extension, lazy
-from kebab.http.api.permissions import MANAGERS, Need
-from kebab.observability.health.checks import CheckResult, DoctorCheck
+from kebab.extension import Extension
+from kebab.health.checks import CheckResult, DoctorCheck
+from kebab.identity.models import Role, Workspace
+from kebab.identity.permissions import MANAGERS, Need
 from kebab.pages.tabs import Tab
-from kebab.people.models import Role, Workspace
 
 _READ = Need(role=Role.VIEWER, scope="any")
 

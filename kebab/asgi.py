@@ -24,7 +24,7 @@ def create_application() -> ASGI3Application:
     draining.begin_on_signal()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
     django.setup(set_prefix=False)
-    from kebab.http import application  # Django is set up first
+    from kebab import application  # Django is set up first
     from kebab.observability import tracing
     from kebab.observability.metrics.store import begin_process
 

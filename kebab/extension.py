@@ -1,30 +1,21 @@
-"""Extensions: the parts that each app adds to the shared parts of Kebab, collected once per process.
+"""The extension of an app: what it adds to the shared parts of Kebab; `kebab.contributions` collects them."""
 
-An app names its extension in `AppConfig.extension` by a dotted path. The shared parts ask `contributions` for
-theirs, such as the tabs of a workspace or the checks of `kebab doctor`, in the order of INSTALLED_APPS.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from django.apps import apps
-from django.utils.module_loading import import_string
+from kebab.contributions import Row
 
 if TYPE_CHECKING:
     from kebab.backup.blobs import BlobNames
-    from kebab.observability.health.checks import DoctorCheck
+    from kebab.health.checks import DoctorCheck
     from kebab.observability.metrics.collectors import Collector
     from kebab.pages.tabs import Tab
-    from kebab.people.access.report import Explainer
+    from kebab.people.access_report import Explainer
     from kebab.people.deletion import DeletionHook
     from kebab.people.groups import CountSources
     from kebab.people.workspace_settings.hooks import Follower, Guard
     from kebab.people.workspace_settings.registry import Preference
-
-#: A row of a section of `kebab status`, made of JSON values; all rows of a section have the same keys.
-Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # hashed by identity
@@ -74,26 +65,3 @@ class Extension:
                 getattr(base, "code", None), str
             ):
                 raise TypeError(f"{base.__name__} needs the class attributes status: int and code: str.")
-
-
-def lazy(path: str) -> Callable[..., Any]:
-    """Return a function that imports the one with this dotted path when it is called, to keep starts fast."""
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        return import_string(path)(*arguments, **options)
-
-    return call
-
-
-@cache
-def extensions() -> tuple[Extension, ...]:
-    """Return the extensions of all apps."""
-    paths: Iterator[str | None] = (getattr(config, "extension", None) for config in apps.get_app_configs())
-    return tuple(import_string(path) for path in paths if path is not None)
-
-
-def contributions(kind: str) -> tuple[Any, ...]:
-    """Return the contributions of all apps to one field of `Extension`; none until all apps are ready."""
-    if not apps.ready:
-        return ()
-    return tuple(each for extension in extensions() for each in getattr(extension, kind))

@@ -257,7 +257,7 @@ ALLOWED_HOSTS = [*items("KEBAB_ALLOWED_HOSTS"), "127.0.0.1", "localhost", "[::1]
 CSRF_TRUSTED_ORIGINS = items("KEBAB_TRUSTED_ORIGINS")
 ROOT_URLCONF = "kebab.urls"
 AUTH_USER_MODEL = "people.User"
-SESSION_ENGINE = "kebab.people.sessions"
+SESSION_ENGINE = "kebab.identity.sessions"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -293,10 +293,12 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "kebab.accounts",
+    "kebab.identity",
     "kebab.people",
+    "kebab.cli",
     "kebab.stack",
     "kebab.http.api",
-    "kebab.observability.health",
+    "kebab.health",
     "kebab.pages",
     "kebab.webhooks",
     "django_htmx",

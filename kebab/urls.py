@@ -6,10 +6,10 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
+from kebab.health.nodes_api import StatusView
 from kebab.http.admission.usage import Usage
 from kebab.http.api.openapi_document import AgentDocumentView, DocumentView
 from kebab.pages.styles_page import StylesPage
-from kebab.stack.nodes.api import StatusView
 
 api: list[URLPattern | URLResolver] = [
     path("", include("search.api.urls")),
@@ -21,7 +21,7 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("api/v1/", include(api)),  # first: a URL is compared with the patterns before its own
-    path("", include("kebab.observability.health.urls")),
+    path("", include("kebab.health.urls")),
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
     path("", include("kebab.webhooks.pages.urls")),

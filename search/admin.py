@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from kebab.admin.changelist import IN_WORKSPACE, WORKSPACE_FILTER
 from kebab.admin.read_only import TenantAdmin
 from kebab.admin.site import site
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.models import Document, EmbeddingSpace, Source, SourceVersion
 
 

@@ -15,7 +15,7 @@ class SearchConfig(AppConfig):
     def ready(self) -> None:
         """Hold the app's runtime, and register Django's system checks of the settings."""
         self.runtime = SearchRuntime()
-        from kebab.extension import lazy
+        from kebab.contributions import lazy
 
         for part in ("rerank", "embedders", "answers.model"):
             checks.register(lazy(f"search.{part}.checks.check_settings"))

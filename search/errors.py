@@ -15,7 +15,7 @@ CorpusError
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kebab.http.api.errors import FieldError
+from kebab.errors import FieldError
 
 
 class CorpusError(Exception):

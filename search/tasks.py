@@ -6,7 +6,7 @@ import uuid
 from celery import shared_task
 from django.conf import settings
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.changelog import prune_changes
 from search.mirror.errors import MirrorBusy

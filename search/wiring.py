@@ -4,12 +4,13 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from kebab.contributions import lazy
 from kebab.database.on_commit import run_on_commit
-from kebab.extension import Extension, lazy
-from kebab.http.api.permissions import Need
-from kebab.observability.health.checks import DoctorCheck
+from kebab.extension import Extension
+from kebab.health.checks import DoctorCheck
+from kebab.identity.models import Role, TokenScope, Workspace
+from kebab.identity.permissions import Need
 from kebab.pages.tabs import Tab
-from kebab.people.models import Role, TokenScope, Workspace
 from search.access.report import explain_access
 from search.access.restrictions import count_restricted
 from search.corpus.blobs import delete_all_blobs

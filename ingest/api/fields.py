@@ -8,10 +8,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.errors import InvalidRequest
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.parsers import parse_json
-from kebab.people.models.workspace import SLUG
+from kebab.identity.models.workspace import SLUG
 from kebab.uuids import parse_uuid
 
 MAX_TAGS = 100

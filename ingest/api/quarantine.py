@@ -22,9 +22,9 @@ from ingest.skip_messages import explanations
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import Need
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, TokenScope
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 
 _READ = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)

@@ -17,7 +17,7 @@ from ingest.jobs.items.quarantine import unreadable_files
 from ingest.models import Job, JobKind, Unreadable
 from ingest.services.versions import AddedVersion
 from kebab.http.api.views import WorkspaceView
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.restrictions import annotate_readers, hidden_sources

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from ingest.blob_cleanup import release_blobs
 from ingest.jobs.queue.retention import orphaned_blobs
-from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
-from kebab.people.models import Workspace
+from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.corpus.blobs import blobs_before, has_blob, list_blobs, open_blob
 from search.corpus.content_ids import file_hash

@@ -1,7 +1,7 @@
 """The check of `kebab doctor` for chunks: how many documents have chunks of an older chunker."""
 
 from ingest.quality_gate.older_chunks import older_documents
-from kebab.observability.health.checks import CheckResult, ok_result
+from kebab.health.checks import CheckResult, ok_result
 
 
 def check_chunks(repair: bool) -> CheckResult:

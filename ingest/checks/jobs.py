@@ -8,14 +8,14 @@ from django.db.models.functions import Now
 
 from ingest.jobs.queue.hints import hint_due_jobs
 from ingest.models import OPEN_STATES, Job, JobState
-from kebab.observability.health.checks import (
+from kebab.health.checks import (
     CheckResult,
     failed_result,
     ok_result,
     repaired_result,
     warning_result,
 )
-from kebab.observability.health.process_checks import has_workers
+from kebab.health.process_checks import has_workers
 from search.models import Source, SourceState
 
 #: Name of these checks.

@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from ingest.connectors.git.local_copy import delete_repositories, workspaces_with_repositories
-from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
-from kebab.observability.health.slow_query import fetch_rows
-from kebab.people.models import Workspace
+from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result
+from kebab.health.slow_query import fetch_rows
+from kebab.identity.models import Workspace
 from kebab.stack.servers.redis_client import redis_client
 from search.bundles.importer.locks import is_under_way, try_lock
 from search.corpus.blobs import delete_all_blobs

@@ -12,7 +12,7 @@ from ingest.digest.types import Digest, Submission
 from ingest.jobs.items.drafts import document_draft, parser_overrides
 from ingest.jobs.kinds.embed import embed_batches
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder

@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kebab.identity.models import Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspaces import create_workspace
 

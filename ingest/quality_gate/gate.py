@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from ingest.jobs.items.chunk_size import CHUNK_TOKENS
 from ingest.jobs.kinds.rechunk import request_new_chunks
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.hooks import SettingsChange, changed_settings, proposed_workspace
 from search.errors import ChangeUntested
 from search.evaluation.gate import Advance, GateVerdict, golden_topics

@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.jobs.queue.request import lock_source, request_rechunking
 from ingest.models import OPEN_STATES, Job, JobKind, JobState
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.evaluation.gate import golden_topics
 from search.models import Document, SourceVersion

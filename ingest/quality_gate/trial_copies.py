@@ -1,8 +1,8 @@
 """Copies of workspaces in which releases up to 0.3 tried chunk sizes, left by killed processes."""
 
-from kebab.people.access.caller import operator_access
+from kebab.identity.caller import operator_access
+from kebab.identity.models import Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Workspace
 from search.evaluation.gate import ACTOR
 
 _SLUG = "^gate-copy-[0-9a-f]{16}$"

@@ -9,8 +9,8 @@ from ingest.jobs.queue.request import cancel_all, lock_source
 from ingest.jobs.queue.retry import can_retry
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobState
 from ingest.services.jobs import cancel_job, retry_job
+from kebab.identity.caller import Access
 from kebab.people import audit
-from kebab.people.access.caller import Access
 
 #: The most uploads that are retried at once.
 MOST_RETRIED: Final = 100

@@ -16,8 +16,8 @@ from ingest.models import Job
 from ingest.services.batches import check_batch
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.corpus import ensure_version
 from search.corpus.blobs import lock_and_store_blob_file, store_blob_file
 from search.corpus.paths import normalise_path

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from ingest.models import UPLOAD_KINDS, Job
-from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest
 from search.models import Source
 
 

@@ -13,7 +13,7 @@ from ingest.errors import ConnectionFailed
 from ingest.services.source_definition import check_config, may_read_folder, refuse_upload_source
 from kebab.http.rate_limits.rules import count, parse_limit
 from kebab.http_client.errors import RequestFailed
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.models import Source
 
 _LIMIT_S: Final = 10.0

@@ -11,8 +11,8 @@ from ingest.services.model_change import (
     roll_back_spaces,
     switch_spaces,
 )
+from kebab.identity.caller import Access
 from kebab.people import audit
-from kebab.people.access.caller import Access
 from search.errors import GoldenQueriesWorse, SpaceConflict
 from search.evaluation.gate import Advance, GateVerdict
 from search.evaluation.guard import allow_change, space_verdict

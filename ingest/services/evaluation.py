@@ -11,9 +11,9 @@ from ingest.jobs.queue.request import cancel, request_evaluation, request_gate
 from ingest.models import Job
 from ingest.quality_gate.gate import refuse_untested
 from ingest.quality_gate.older_chunks import UNCONFIRMED
-from kebab.http.api.errors import InvalidRequest, Unprocessable
+from kebab.errors import InvalidRequest, Unprocessable
+from kebab.identity.caller import Access
 from kebab.people import audit
-from kebab.people.access.caller import Access
 from kebab.people.workspace_settings.hooks import changed_settings, proposed_workspace
 from kebab.people.workspace_settings.registry import check_rights, summarise
 from search.evaluation.metrics import DEFAULT_MEASURES

@@ -7,8 +7,8 @@ from django.conf import settings
 
 from ingest.jobs.queue.report import refusal_message, refused_item
 from ingest.models import Job, JobState
-from kebab.http.api.errors import Unprocessable
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Unprocessable
 from search.mirror import local_mirrors
 from search.retrieval.errors import NotSearchableYet
 

@@ -6,8 +6,8 @@ from ingest.jobs.queue.request import cancel
 from ingest.jobs.queue.retry import retry
 from ingest.models import Job, JobKind
 from ingest.services.quotas import check_jobs
+from kebab.identity.caller import Access
 from kebab.people import audit
-from kebab.people.access.caller import Access
 
 
 def cancel_job(access: Access, job: Job) -> Job:

@@ -12,9 +12,9 @@ from django.utils import timezone
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.progress import items_per_s
-from kebab.http.api.querysets import first_or_not_found
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.database.querysets import first_or_not_found
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.people.workspaces import store_settings
 from search.access.querysets import visible_documents, visible_sources
 from search.access.restrictions import hidden_sources

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Q
 
 from ingest.connectors.git.address import parse_address
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.stack.paths import file_identity
 from search.access.restrictions import hidden_sources
 from search.models import SourceKind

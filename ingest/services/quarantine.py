@@ -5,8 +5,8 @@ from django.db import transaction
 from ingest.jobs.items.quarantine import delete_entry, request_retry
 from ingest.models import Job, Unreadable
 from ingest.services.quotas import check_jobs
+from kebab.identity.caller import Access
 from kebab.people import audit
-from kebab.people.access.caller import Access
 
 
 def retry_unreadable(access: Access, entry: Unreadable) -> Job:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from django.db.models import Sum
 
 from ingest.models import OPEN_STATES, Job, JobKind
-from kebab.http.api.errors import RateLimited, TooLarge
-from kebab.people.models import Workspace
+from kebab.errors import RateLimited, TooLarge
+from kebab.identity.models import Workspace
 from kebab.people.quotas import Quota, quota_of
 from search.models import Document
 

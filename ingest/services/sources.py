@@ -12,10 +12,10 @@ from ingest.services import versions
 from ingest.services.quotas import check_jobs
 from ingest.services.source_definition import change_source, create_source, refuse_upload_source
 from ingest.services.versions import AddedVersion
-from kebab.http.api.errors import Forbidden
+from kebab.errors import Forbidden
+from kebab.identity.caller import Access
+from kebab.identity.models import Role
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Role
 from search.access.restrictions import restrict
 from search.corpus.trust_levels import BATCH, apply_default_trust
 from search.models import Source, SourceKind

@@ -16,11 +16,11 @@ from ingest.services.batches import check_batch
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
 from kebab.database.on_commit import run_on_commit
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.errors import Conflict, NotFound
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
 from search.corpus import DocumentLocation, delete_documents, ensure_version
 from search.corpus.blobs import has_blob, lock_and_store_blobs, lock_blobs, store_blobs
 from search.corpus.content_ids import content_hash

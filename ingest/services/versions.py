@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 
 from ingest.jobs.queue.request import request_sync, request_version_deletion
 from ingest.models import Job
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.errors import Conflict, NotFound
 from search.models import Source, SourceKind, SourceVersion
 
 

@@ -18,10 +18,10 @@ from kebab.accounts.oidc.adapters import links_of
 from kebab.accounts.sessions import end_sessions
 from kebab.admin.changelist import ListAdmin
 from kebab.admin.site import site
+from kebab.identity.models import User
+from kebab.identity.models.user import normalize_email
 from kebab.people import audit
 from kebab.people.members import solely_owned_workspaces
-from kebab.people.models import User
-from kebab.people.models.user import normalize_email
 
 _RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 # Form fields whose values before and after a change go into the audit log; no secrets.

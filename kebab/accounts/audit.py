@@ -5,8 +5,8 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from kebab.identity.models import User
 from kebab.people.audit import record_person
-from kebab.people.models import User
 from kebab.tenancy.current_workspace import acting_everywhere
 
 #: The actor of requests that need no more than an e-mail address: the address is the subject, not the actor.

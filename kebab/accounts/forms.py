@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kebab.accounts.password_validators import MAX_PASSWORD_CHARS
 from kebab.accounts.sign_in import authenticate_by_password
-from kebab.people.models import User
+from kebab.identity.models import User
 
 #: Names of time zones that a person may choose.
 TIME_ZONES: Final = frozenset(available_timezones())

@@ -12,15 +12,15 @@ from kebab.accounts.forms import JoinForm
 from kebab.accounts.oidc.provider import oidc_is_configured
 from kebab.accounts.secret_links import forget_link, read_link_secret, render_link_gone
 from kebab.accounts.sign_in import sign_in
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.errors import Conflict, NotFound
+from kebab.identity.models import Invitation, User
+from kebab.identity.operator_token import OPERATOR_PREFIX
 from kebab.people.invitations.lifecycle import (
     accept_as_new_user,
     accept_invitation,
     find_invitation,
     needs_account,
 )
-from kebab.people.models import Invitation, User
-from kebab.people.operator_token import OPERATOR_PREFIX
 
 INVITATION_COOKIE = "kebab_invitation"
 

@@ -15,7 +15,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
-from kebab.people.models import User
+from kebab.identity.models import User
 
 logger = logging.getLogger(__name__)
 

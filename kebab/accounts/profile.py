@@ -16,8 +16,8 @@ from django.utils.translation import ngettext
 
 from kebab.accounts.forms import THEMES, ProfileForm
 from kebab.accounts.sessions import end_sessions
+from kebab.identity.models import ApiToken, User
 from kebab.pages.page import Page
-from kebab.people.models import ApiToken, User
 from kebab.people.pages.token_forms import PersonalTokenForm
 from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
 from kebab.tenancy.current_workspace import acting_everywhere

@@ -8,7 +8,7 @@ from django.db.models.signals import post_save
 from django.dispatch import receiver
 from django.utils import timezone
 
-from kebab.people.models import User
+from kebab.identity.models import User
 
 
 @receiver(post_save, sender=User)

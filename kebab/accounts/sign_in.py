@@ -5,7 +5,7 @@ from django.http import HttpRequest
 
 from kebab.accounts import audit
 from kebab.http.rate_limits.rules import SignInAttempt
-from kebab.people.models import User
+from kebab.identity.models import User
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 

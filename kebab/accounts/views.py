@@ -27,7 +27,7 @@ from kebab.accounts.secret_links import forget_link, read_link_secret, render_li
 from kebab.accounts.sign_in import sign_in, sign_out
 from kebab.http.rate_limits.rules import count_mail, count_mail_to
 from kebab.http.site_address import site_address
-from kebab.people.models import User
+from kebab.identity.models import User
 
 RESET_COOKIE = "kebab_reset"
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.http import HttpRequest
 
 from kebab.admin.changelist import WORKSPACE_FILTER, ListAdmin
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 
 
 class ReadOnlyAdmin(ListAdmin):

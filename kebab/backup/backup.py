@@ -37,8 +37,8 @@ from kebab.runtime.durable_files import copy_file, sync_to_disk
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import create_folder
 from kebab.stack.servers.postgres_install import wheel_install
-from kebab.stack.servers.reachability import connect
 from kebab.stack.storage.private_places import mark_private
+from kebab.tenancy.postgres.direct import connect
 from kebab.tenancy.roles import OWNER
 
 logger = logging.getLogger(__name__)

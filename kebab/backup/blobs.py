@@ -11,7 +11,7 @@ from django.core.files.base import File
 from django.core.files.storage import default_storage
 
 from kebab.backup.errors import BackupFailed
-from kebab.extension import contributions
+from kebab.contributions import contributions
 from kebab.runtime.durable_files import copy_file, open_replacement
 
 #: Returns the names of all blobs that rows need, by the current state of the database.

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import connection
 
 from kebab.backup.archive import archive_folder
-from kebab.observability.health.checks import CheckResult, failed_result, ok_result, warning_result
+from kebab.health.checks import CheckResult, failed_result, ok_result, warning_result
 
 _NAME = "archive"
 _ARCHIVER = """

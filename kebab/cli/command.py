@@ -11,12 +11,13 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from kebab.cli.client.arguments import add_json_flag
-from kebab.cli.errors import Exit, run_to_exit_code
+from kebab.cli.errors import run_to_exit_code
 from kebab.cli.output import people_console, plain, write_json
 from kebab.cli.parser import KebabCommandParser
 from kebab.cli.utf8 import refuse_invalid_utf8
-from kebab.people.models import Workspace
-from kebab.runtime.shutdown import run_callbacks_at_end
+from kebab.exit_codes import Exit
+from kebab.identity.models import Workspace
+from kebab.observability.shutdown import run_callbacks_at_end
 from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles

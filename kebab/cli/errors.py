@@ -1,25 +1,15 @@
-"""Errors of commands and their exit codes."""
+"""Errors of commands."""
 
 import os
 import signal
 import sys
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any, TextIO
 
 from kebab.cli.output import plain, write_json
+from kebab.exit_codes import Exit
 
 _INTERRUPTED = 128 + signal.SIGINT
-
-
-class Exit(IntEnum):
-    """The exit codes of commands."""
-
-    DONE = 0
-    #: What was looked for doesn't exist, or nothing was found.
-    NOTHING = 1
-    ERROR = 2
-    UNHEALTHY = 3
 
 
 class CliError(Exception):

@@ -11,7 +11,7 @@ from asgiref.sync import async_to_sync
 
 from kebab.cli.client.connection import Connection, Response
 from kebab.cli.client.servers import Needs, user_name
-from kebab.people.operator_token import issue_operator_token
+from kebab.identity.operator_token import issue_operator_token
 
 
 class InProcessTransport:
@@ -81,7 +81,7 @@ def connect_in_process(needs: Needs) -> Iterator[Connection]:
     import django
 
     django.setup()
-    from kebab.runtime.shutdown import run_callbacks_at_end
+    from kebab.observability.shutdown import run_callbacks_at_end
     from kebab.stack.servers.borrowed_servers import borrow_stack
     from kebab.stack.supervisor.plan import Roles
 

@@ -1,7 +1,8 @@
-"""Lookup of the workspace that a command's arguments name."""
+"""Lookup of the workspace and the person that a command's arguments name."""
 
 from kebab.cli.errors import CliError
-from kebab.people.models import Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.models import User, Workspace
 
 _MOST_CHOICES = 20
 
@@ -36,3 +37,16 @@ def _list_choices() -> str:
         return "there is none yet: kebab workspace create SLUG"
     more = ", …" if len(slugs) > _MOST_CHOICES else ""
     return f"there are: {', '.join(slugs[:_MOST_CHOICES])}{more}"
+
+
+def find_user(email: str) -> User:
+    """Return the user with this address. Raises CliError."""
+    user = User.objects.with_address(email).first()
+    if user is None:
+        raise CliError(
+            f"There is no user {email!r}. People come by invitation (the page People); an operator comes"
+            f" by: kebab createsuperuser --email {email}",
+            code="user_unknown",
+            exit_code=Exit.NOTHING,
+        )
+    return user

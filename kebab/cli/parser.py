@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from django.core.management.base import CommandError, CommandParser
 
 from kebab.cli.client.arguments import add_json_flag
-from kebab.cli.errors import Exit, write_error
+from kebab.cli.errors import write_error
+from kebab.exit_codes import Exit
 
 
 class KebabCommandParser(CommandParser):

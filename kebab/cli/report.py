@@ -6,8 +6,9 @@ from typing import TextIO
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from kebab.cli.errors import CliError, Exit, write_error
-from kebab.http.api.errors import Problem
+from kebab.cli.errors import CliError, write_error
+from kebab.errors import Problem
+from kebab.exit_codes import Exit
 from kebab.stack.errors import StackError
 
 logger = logging.getLogger(__name__)

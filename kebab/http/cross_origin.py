@@ -9,20 +9,16 @@ from typing import Any, Final
 from corsheaders.middleware import CorsMiddleware
 from corsheaders.signals import check_request_enabled
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
 
-from kebab.people.models import Workspace
-from kebab.people.models.workspace import is_slug
-from kebab.people.workspace_settings.registry import Preference
+from kebab.identity.models import Workspace
+from kebab.identity.models.workspace import is_slug
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.uuids import parse_uuid
 
 #: The setting of a workspace: the origins, separated by blanks.
 ALLOWED_ORIGINS: Final = "allowed_origins"
-MAX_ORIGINS: Final = 50
 _WORKSPACE = re.compile(r"/api/v1/workspaces/([^/]+)/")
 _CLIENT_ENDPOINT = re.compile(r"/\.well-known/oauth-[^/]+(/mcp)?|/oauth/(register|token|revoke)")
-_ORIGIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?", re.ASCII)
 
 
 class AllowOrigins(CorsMiddleware):
@@ -49,24 +45,3 @@ def allows_origin(request: HttpRequest, **_options: Any) -> bool:
 
 
 check_request_enabled.connect(allows_origin)
-
-
-def clean_origins(value: Any) -> str:
-    """Return origins separated by blanks, each once. Raises ValueError, naming the one that is none."""
-    origins = list(dict.fromkeys(value.split())) if isinstance(value, str) else [value]
-    for origin in origins:
-        if not isinstance(origin, str) or (origin != "*" and _ORIGIN.fullmatch(origin) is None):
-            raise ValueError(f"{origin!r} is not an origin; write https://docs.example.com, or * for any.")
-    if len(origins) > MAX_ORIGINS:
-        raise ValueError(f"There are {len(origins)} origins; give {MAX_ORIGINS} at most.")
-    return " ".join(origins)
-
-
-PREFERENCE = Preference(
-    name=ALLOWED_ORIGINS,
-    default="",
-    validate=clean_origins,
-    label=_("Other sites"),
-    about=_("Whose pages may use tokens: https://docs.example.com, separated by blanks. * allows any."),
-    section="general",
-)

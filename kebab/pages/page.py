@@ -17,13 +17,13 @@ from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
-from kebab.http.api.errors import Problem
-from kebab.http.api.permissions import Need
+from kebab.errors import Problem
 from kebab.http.api.problems import problem_of
+from kebab.identity.caller import Access, access_of_request
+from kebab.identity.models import Membership, Role, Workspace
+from kebab.identity.permissions import Need
 from kebab.observability.metrics.refusals import count_problem
 from kebab.pages.tabs import tabs_of
-from kebab.people.access.caller import Access, access_of_request
-from kebab.people.models import Membership, Role, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 logger = logging.getLogger(__name__)

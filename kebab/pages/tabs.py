@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kebab.extension import contributions
-from kebab.http.api.errors import Forbidden
-from kebab.http.api.permissions import Need
-from kebab.people.access.caller import Access
+from kebab.contributions import contributions
+from kebab.errors import Forbidden
+from kebab.identity.caller import Access
+from kebab.identity.permissions import Need
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

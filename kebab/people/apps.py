@@ -1,11 +1,11 @@
-"""The app of users, workspaces and their rights."""
+"""The app that manages users, workspaces and their rights."""
 
 from django.apps import AppConfig
 
 
 class PeopleConfig(AppConfig):
-    """Users, workspaces, memberships, tokens, and their pages."""
+    """API and pages of users, workspaces, memberships and tokens."""
 
     name = "kebab.people"
-    label = "people"
-    extension = "kebab.people.wiring.EXTENSION"
+    label = "people_management"
+    extension = "kebab.wiring.EXTENSION"

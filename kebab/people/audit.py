@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from kebab.people.access.caller import Access
-from kebab.people.models import AuditEvent, Workspace
-from kebab.people.operator_token import OPERATOR_PREFIX
+from kebab.identity.caller import Access
+from kebab.identity.models import AuditEvent, Workspace
+from kebab.identity.operator_token import OPERATOR_PREFIX
 
 _MAX_SUBJECT_CHARS = 500
 _MAX_ACTOR_CHARS = 320

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 
-from kebab.extension import contributions
+from kebab.contributions import contributions
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
 
 #: Called inside the transaction, before the workspace's row is deleted.
 DeletionHook = Callable[[Workspace], None]

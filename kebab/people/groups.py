@@ -13,12 +13,12 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from kebab.extension import contributions
-from kebab.http.api.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
-from kebab.http.api.querysets import first_or_not_found
+from kebab.contributions import contributions
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
+from kebab.identity.caller import Access
+from kebab.identity.models import Group, GroupMember, Membership, TokenGroup, Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Group, GroupMember, Membership, TokenGroup, Workspace
 
 MAX_NAME_CHARS = 100
 #: The most groups that one token, invitation or source may name.

@@ -4,11 +4,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, Forbidden, Unprocessable
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, Forbidden, Unprocessable
+from kebab.identity.caller import Access, with_group_ids
+from kebab.identity.models import Membership, Role, User, Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access, with_group_ids
-from kebab.people.models import Membership, Role, User, Workspace
 
 # How many workspaces without an owner are named.
 _NAMED = 5

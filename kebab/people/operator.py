@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db.models.signals import post_save
 
+from kebab.identity.caller import Access, Caller, operator_access
+from kebab.identity.models import User, Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access, Caller, operator_access
-from kebab.people.models import User, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 
 

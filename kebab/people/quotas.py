@@ -7,11 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from kebab.http.api.errors import InvalidRequest
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import InvalidRequest
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict
+from kebab.identity.caller import Access
+from kebab.identity.models import ApiToken, Group, PersonalToken, TokenScope, User
+from kebab.identity.models.token import Token
+from kebab.identity.tokens import mint_personal_token, mint_token
 from kebab.people import audit
-from kebab.people.access.caller import Access
 from kebab.people.groups import lock_groups
-from kebab.people.models import ApiToken, Group, PersonalToken, TokenScope, User
-from kebab.people.models.token import Token
-from kebab.people.tokens import mint_personal_token, mint_token
 
 #: The longest time that a rotated token still works.
 MAX_OVERLAP = timedelta(days=1)

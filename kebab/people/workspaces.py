@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from kebab.http.api.errors import Conflict, InvalidRequest
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, InvalidRequest
+from kebab.identity.caller import Access, Caller
+from kebab.identity.models import Membership, Role, User, Workspace
+from kebab.identity.models.workspace import SLUG, is_slug
 from kebab.people import audit
-from kebab.people.access.caller import Access, Caller
-from kebab.people.models import Membership, Role, User, Workspace
-from kebab.people.models.workspace import SLUG, is_slug
 from kebab.people.workspace_settings.hooks import (
     changed_settings,
     proposed_workspace,

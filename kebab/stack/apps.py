@@ -4,9 +4,8 @@ from django.apps import AppConfig
 
 
 class StackConfig(AppConfig):
-    """Heartbeats of processes, and the commands that run them."""
+    """Heartbeats of processes."""
 
     name = "kebab.stack"
     label = "stack"
     verbose_name = "Stack"
-    extension = "kebab.stack.wiring.EXTENSION"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.db import connections
 from psycopg import Connection, OperationalError, errors
 
-from kebab.stack.servers.reachability import connect
+from kebab.tenancy.postgres.direct import connect
 from kebab.tenancy.roles import OWNER
 
 _LOCK_LIMIT_MS = 5_000

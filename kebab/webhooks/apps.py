@@ -8,4 +8,3 @@ class WebhooksConfig(AppConfig):
 
     name = "kebab.webhooks"
     label = "webhooks"
-    extension = "kebab.webhooks.wiring.EXTENSION"

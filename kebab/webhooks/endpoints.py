@@ -10,14 +10,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from kebab.database.querysets import first_or_not_found
 from kebab.encryption import EncryptionError, RotationResult, encrypt, rotate_column
-from kebab.http.api.errors import Conflict, InvalidRequest, Unprocessable
-from kebab.http.api.querysets import first_or_not_found
+from kebab.errors import Conflict, InvalidRequest, Unprocessable
 from kebab.http_client.addresses import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import RequestFailed
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
 from kebab.webhooks.models import DOCUMENT_EVENTS, MAX_URL_CHARS, Delivery, Endpoint
 from kebab.webhooks.outbox import TEST_EVENT, Event, publish
 from kebab.webhooks.signature import mint_secret

@@ -8,8 +8,8 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from kebab.identity.models import Membership, Role
 from kebab.people.invitations.mail import mail_is_delivered
-from kebab.people.models import Membership, Role
 from kebab.webhooks.models import Endpoint
 
 logger = logging.getLogger(__name__)

@@ -2,8 +2,8 @@
 
 from django.db.models import QuerySet
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.models import Document, Source
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import Q
 
-from kebab.people.access.report import MAX_ITEMS, ItemAccess, ReportRequest
-from kebab.people.models import Group
-from kebab.people.reader import Reader
+from kebab.identity.models import Group
+from kebab.identity.reader import Reader
+from kebab.people.access_report import MAX_ITEMS, ItemAccess, ReportRequest
 from search.access.querysets import visible_documents, visible_sources
 from search.access.restrictions import annotate_readers, readers_of
 from search.models import Document, Source

@@ -9,9 +9,9 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
 from django.db.models import Count, OuterRef, QuerySet
 
-from kebab.http.api.errors import FieldError, NotFound, Unprocessable
-from kebab.people.models import Group, Workspace
-from kebab.people.reader import OPERATOR, Reader
+from kebab.errors import FieldError, NotFound, Unprocessable
+from kebab.identity.models import Group, Workspace
+from kebab.identity.reader import OPERATOR, Reader
 from search.models import Source, SourceReader, is_readable
 
 #: Ids of groups in order; None: every member of the workspace reads the source.

@@ -25,8 +25,8 @@ from django.db.models import (
 from django.db.models.functions import Cast, Concat
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.uuids import parse_uuid
 from search.models import Source, SourceVersion, is_readable
 from search.retrieval.query.conditions import Comparison, Condition, NamedCondition

@@ -9,9 +9,9 @@ from typing import Final
 
 from django.utils import timezone
 
-from kebab.people.access.caller import Caller
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.caller import Caller
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.tenancy.current_workspace import acting_in_step
 from search.answers.conversation import Conversation, find_conversation
 from search.answers.generation import GenerationOutcome, generate_answer, passage_tokens, quote_best

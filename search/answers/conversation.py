@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kebab.http.api.errors import NotFound
-from kebab.people.access.caller import Caller
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.errors import NotFound
+from kebab.identity.caller import Caller
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.analysis import STEMMED
 from search.answers.history import answer_doc_ids, conversation_turns
 from search.answers.prompt import EarlierTurn

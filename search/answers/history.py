@@ -13,10 +13,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from kebab.http.api.querysets import first_or_not_found
-from kebab.people.access.caller import Access, Caller
-from kebab.people.models import TokenScope, Workspace
-from kebab.people.reader import Reader
+from kebab.database.querysets import first_or_not_found
+from kebab.identity.caller import Access, Caller
+from kebab.identity.models import TokenScope, Workspace
+from kebab.identity.reader import Reader
 from kebab.people.workspace_settings.registry import preference
 from kebab.wire import adapter_of, to_wire
 from search.access.restrictions import hidden_sources

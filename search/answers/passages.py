@@ -6,8 +6,8 @@ from typing import Final
 
 import apsw
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.scope import SearchScope
 from search.analysis import STEMMED, Analysis
 from search.answers.answerability import (

@@ -9,11 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from kebab.http.api.fields import ShortListField
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.http.api.wire_schemas import wire_component
-from kebab.people.models import Role, TokenScope, Workspace
+from kebab.identity.models import Role, TokenScope, Workspace
+from kebab.identity.permissions import Need
 from kebab.wire import to_document
 from search.api.query import awaited_seq, make_query, parse_enum
 from search.api.query_fields import AwaitedSeqField, ChannelFields, EnumeratedField, FilterFields, drop_nulls

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, TokenScope
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from search.api.content import content_response
 from search.api.querysets import chunk_in_context, chunks_of, get_document, use_document_bytes
 from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer

@@ -5,9 +5,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeVar
 
-from kebab.http.api.errors import FieldError, Forbidden
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.errors import FieldError, Forbidden
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from search.api.query_fields import FACET_NAMES
 from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.pages import fetch_next_page

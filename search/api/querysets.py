@@ -8,9 +8,9 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
-from kebab.http.api.errors import NotFound
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.querysets import visible_documents
 from search.models import Chunk, Document
 

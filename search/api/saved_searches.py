@@ -12,11 +12,11 @@ from kebab.http.api.fields import TypedTextField
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.http.site_address import site_address
-from kebab.people.models import Role, TokenScope
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from search.api.query import parse_enum
 from search.api.query_fields import EnumeratedField, FilterFields
 from search.models import Notify, SavedSearch

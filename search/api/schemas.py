@@ -6,7 +6,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
 from kebab.http.api.openapi_schema import KebabSchema
 from kebab.http.api.serializers import StrictSerializer, strict_query
 from kebab.http.api.views import SingleFormatNegotiation

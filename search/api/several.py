@@ -8,12 +8,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView
 from kebab.http.api.wire_schemas import wire_component
-from kebab.people.access.caller import Access, Caller, caller_access, caller_accesses
+from kebab.identity.caller import Access, Caller, caller_access, caller_accesses
 from kebab.wire import Wire, to_wire
 from search.api.query import effective_filters, hide_answers, make_query
 from search.api.query_fields import TYPED_TEXT, ChannelFields, FilterFields, RankingFields

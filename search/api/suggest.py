@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.http.api.wire_schemas import wire_component
-from kebab.people.models import Role, TokenScope
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from kebab.wire import to_document
 from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, suggest
 

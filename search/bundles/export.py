@@ -7,7 +7,7 @@ from django.utils import timezone
 
 import kebab
 from kebab.backup.deletion_lock import hold_workspace_deletions
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
 from search.bundles.format.layout import FORMAT
 from search.bundles.format.manifest import Manifest, SectionDigest, write_manifest

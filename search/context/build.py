@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.scope import SearchScope
 from search.context.assembly import assemble_pack, budget_warnings
 from search.context.candidates import EXPANDED_HITS, EXPANDED_HITS_BY_FILE, expand_hits

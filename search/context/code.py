@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.context.build import build_context_pack
 from search.context.request import Budget, BudgetUnit, ContextRequest, ResponseMode, Surroundings
 from search.context.types import ContextPack

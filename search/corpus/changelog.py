@@ -13,7 +13,7 @@ from typing import Literal
 from django.db import connection, models
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.models import Change
 
 #: The Postgres notification channel for changed workspaces. A hint only: readers poll as well.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus.content_ids import document_id
 from search.models import Document, Source, SourceVersion
 from search.retrieval.document_date import stated_author

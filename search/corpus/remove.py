@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus.changelog import append_changes
 from search.models import Document
 

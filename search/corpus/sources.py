@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.errors import SourceMismatch
 from search.models import Source, SourceVersion
 

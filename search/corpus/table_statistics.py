@@ -8,7 +8,7 @@ import logging
 
 from django.db import OperationalError, connection
 
-from kebab.observability.health.checks import CheckResult, ok_result, repaired_result, warning_result
+from kebab.health.checks import CheckResult, ok_result, repaired_result, warning_result
 from search.models import Chunk, ChunkVector, Document
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.retrieval.citation import Citation
 
 

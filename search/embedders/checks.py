@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core import checks
 
-from kebab.observability.health.checks import CheckResult, CheckStatus
+from kebab.health.checks import CheckResult, CheckStatus
 from search.embedders.base import Embedder
 from search.embedders.configured import allowed_embedders, get_embedder
 from search.embedders.minilm import weights

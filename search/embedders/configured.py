@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from django.conf import settings
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from kebab.stack.paths import DataDirectory
 from search.embedders.base import Embedder

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.core import checks
 
-from kebab.observability.health.checks import CheckResult, CheckStatus
+from kebab.health.checks import CheckResult, CheckStatus
 from search.endpoints.configured_endpoint import SettingProblem
 
 

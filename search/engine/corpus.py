@@ -7,7 +7,7 @@ import apsw
 import numpy as np
 from django.conf import settings
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.runtime import failpoints
 from search.access.scope import SearchScope
 from search.engine.readback import read_visible

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import apsw
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.minilm.tokenizer import is_common_word
 from search.engine.readback import read_passages
 from search.mirror.query.lexical import TEXT_WEIGHT

@@ -6,8 +6,8 @@ from datetime import datetime
 import apsw
 from django.db.models import Q
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.scope import SearchScope, resolve_scope

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.access.scope import SearchScope
 from search.engine.readback import VisibleChunk, read_hits, read_metadata
 from search.mirror.query.match import Match

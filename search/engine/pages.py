@@ -4,8 +4,8 @@ import time
 from dataclasses import replace
 from itertools import islice
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder

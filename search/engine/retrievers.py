@@ -4,8 +4,8 @@ import logging
 from dataclasses import replace
 from typing import ClassVar
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.embedders.configured import embedder_for_queries
 from search.engine.search import index_version, search
 from search.retrieval.types import Mode, SearchHit, SearchQuery

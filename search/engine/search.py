@@ -15,8 +15,8 @@ from typing import Protocol, TypeVar
 
 from django.conf import settings
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
 from search.engine.corpus import Corpus
 from search.engine.cursors import add_cursor

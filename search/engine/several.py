@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.engine.search import milliseconds_since, search
 from search.engine.time_limit import limited_search

@@ -10,8 +10,8 @@ from typing import Annotated, Final, Literal
 import apsw
 from django.db.models.functions import Length
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.predicate import documents_in_scope
 from search.access.scope import SearchScope, resolve_scope
 from search.engine.corpus import mirror_source

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from kebab.http.api.errors import NotFound
-from kebab.people.access.caller import Access
+from kebab.errors import NotFound
+from kebab.identity.caller import Access
 from search.access.querysets import visible_documents, visible_sources
 from search.access.restrictions import hidden_sources
 from search.corpus.content_ids import place_key, query_key

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kebab.people.access.caller import Access, operator_access
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.caller import Access, operator_access
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR, Reader
 from kebab.people.workspace_settings.registry import preferences, ranking_preferences
 from search.engine.search import resolve_scope_at_seq, search, search_in_scope
 from search.errors import GateOutOfTime

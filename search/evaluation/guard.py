@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kebab.http.api.errors import FieldError
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.errors import FieldError
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.hooks import SettingsChange
 from kebab.people.workspace_settings.registry import ranking_preferences
 from search.access.restrictions import hidden_sources

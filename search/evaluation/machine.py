@@ -10,7 +10,7 @@ import psutil
 from django.conf import settings
 
 import kebab
-from kebab.observability.health.versions import (
+from kebab.stack.servers.versions import (
     format_version,
     pgvector_version,
     postgres_version,

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 import kebab
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preferences
 from search.evaluation.beir import JudgedSet
 from search.evaluation.judged import JudgedTopic

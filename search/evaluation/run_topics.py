@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR, Reader
 from search.embedders.configured import clear_query_caches
 from search.engine.search import search
 from search.evaluation.coverage import CitedHit, citation_coverage

@@ -13,11 +13,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from kebab.http.api.errors import Conflict
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict
+from kebab.identity.caller import Access
+from kebab.identity.reader import Reader
 from kebab.people import audit
-from kebab.people.access.caller import Access
-from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import check_rights
 from search.access.querysets import visible_sources
 from search.access.restrictions import hidden_sources

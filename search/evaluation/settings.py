@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.hooks import proposed_workspace
 from kebab.people.workspace_settings.registry import clean_preferences, ranking_preferences
 from search.evaluation.judged import JudgedTopic

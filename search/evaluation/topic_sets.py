@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from kebab.http.api.errors import Conflict, NotFound
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, NotFound
+from kebab.identity.caller import Access
 from kebab.people import audit
-from kebab.people.access.caller import Access
 from search.access.querysets import visible_documents, visible_sources
 from search.access.restrictions import hidden_sources
 from search.corpus.content_ids import place_key, query_key

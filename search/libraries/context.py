@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.embedders.minilm.tokenizer import TokenCounter
 from search.engine.search import search
 from search.libraries.formats import SEPARATOR, rules_text, snippet_text

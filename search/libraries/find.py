@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
 from pydantic import Field
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.querysets import visible_sources
 from search.engine.search import search
 from search.engine.time_limit import limited_search

@@ -7,9 +7,9 @@ from typing import Annotated, Any, TypeVar
 
 from django.db.models import Exists, OuterRef
 
-from kebab.http.api.errors import NotFound
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.querysets import visible_sources
 from search.libraries.ids import Reference, parse_references
 from search.models import Document, Source, SourceVersion

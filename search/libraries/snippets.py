@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.engine.search import search
 from search.engine.time_limit import limited_search
 from search.libraries.last_word import parse_unfinished_word

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kebab.http.api.errors import Forbidden
-from kebab.people.access.caller import Access, Caller, caller_accesses
+from kebab.errors import Forbidden
+from kebab.identity.caller import Access, Caller, caller_accesses
 from search.engine.several import MAX_WORKSPACES
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from kebab.http.admission.connection_limits import REFUSAL_S
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.usage import Usage
+from kebab.runtime.connection_limits import REFUSAL_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

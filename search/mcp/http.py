@@ -14,17 +14,17 @@ from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rest_framework.exceptions import NotAuthenticated
 
-from kebab.http.admission.callers import record_caller
+from kebab.errors import Forbidden, Problem
 from kebab.http.admission.usage import Usage
-from kebab.http.api.errors import Forbidden, Problem
 from kebab.http.api.problems import log_problem, respond
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request
 from kebab.http.security_headers import response_headers
+from kebab.identity.caller import Access, caller_of_token
+from kebab.identity.operator_token import Operator
+from kebab.identity.request_record import record_caller
 from kebab.observability.metrics.requests import count_response
-from kebab.people.access.caller import Access, caller_of_token
 from kebab.people.oauth.server import requested_site
-from kebab.people.operator_token import Operator
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.mcp.authentication import McpAuthentication
 from search.mcp.call_context import caller_accesses_or_refuse

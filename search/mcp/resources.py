@@ -3,8 +3,8 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from kebab.http.api.errors import InvalidRequest, NotFound
-from kebab.people.access.caller import Access
+from kebab.errors import InvalidRequest, NotFound
+from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_in
 from search.mcp.call_context import Call
 from search.mcp.tools.documents import (

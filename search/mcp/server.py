@@ -29,11 +29,11 @@ from mcp_types import (
 )
 
 from kebab import __version__
+from kebab.errors import Problem
 from kebab.http.admission.fair_queue import Overloaded
 from kebab.http.admission.refusals import count_refusal
-from kebab.http.api.errors import Problem
 from kebab.http.api.problems import log_problem
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.mcp.call_context import Call
 from search.mcp.cancellation import await_unless_cancelled
 from search.mcp.fair_threads import Lane

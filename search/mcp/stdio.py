@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import anyio
 from mcp.server.stdio import stdio_server
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.mcp.server import mcp_server
 
 

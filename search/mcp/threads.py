@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import connection
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.mcp.call_context import Call, CallStopped
 from search.mcp.fair_threads import Lane
 

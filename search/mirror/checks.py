@@ -9,7 +9,7 @@ from heapq import nlargest
 import apsw
 from django.conf import settings
 
-from kebab.observability.health.checks import (
+from kebab.health.checks import (
     CheckResult,
     CheckStatus,
     failed_result,
@@ -17,7 +17,7 @@ from kebab.observability.health.checks import (
     repaired_result,
     warning_result,
 )
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.configured import embedder_for_queries, workspace_embedder, workspace_embedder_name
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorBusy, MirrorError

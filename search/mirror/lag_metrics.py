@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
+from kebab.identity.models import Workspace
 from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
-from kebab.people.models import Workspace
 from search.corpus.changelog import KEEP
 from search.mirror import local_mirrors
 from search.mirror.files import workspaces_on_this_node

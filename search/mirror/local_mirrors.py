@@ -13,7 +13,7 @@ import apsw
 from django.conf import settings
 from django.db import Error, connection
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.runtime.context_executor import ContextExecutor
 from kebab.runtime.role import COMMAND, own_role
 from kebab.tenancy.current_workspace import acting_in

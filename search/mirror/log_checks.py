@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from django.db import connection, models, transaction
 from django.db.models.functions import Greatest
 
-from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
-from kebab.observability.health.slow_query import fetch_rows
-from kebab.people.models import Workspace
+from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result
+from kebab.health.slow_query import fetch_rows
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.corpus.changelog import append_changes
 from search.models import Change

@@ -9,8 +9,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, models, transaction
 
 from kebab.http_client.addresses import mask_address
-from kebab.people.models.workspace import SLUG
-from kebab.people.reader import Reader
+from kebab.identity.models.workspace import SLUG
+from kebab.identity.reader import Reader
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.libraries.ids import MAX_ID_CHARS, first_free, git_library_id, library_id_of
 from search.libraries.trust import TrustFactors, trust_score

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 from django.db import models
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 
 _Row = TypeVar("_Row", bound=models.Model)
 

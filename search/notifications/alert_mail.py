@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.access.querysets import visible_documents
 from search.models import Notify, SavedSearch

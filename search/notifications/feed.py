@@ -14,7 +14,7 @@ from django.views.decorators.http import conditional_page
 
 from kebab.http.rate_limits.middleware import refusal_page
 from kebab.http.site_address import site_address
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_in
 from search.models import SavedSearch
 from search.notifications.matches import newest_matches

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.engine.search import search
 from search.models import SavedSearch
 from search.retrieval.query.filter_codec import filters_from_json

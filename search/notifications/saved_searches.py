@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 from django.db import transaction
 from django.urls import reverse
 
-from kebab.http.api.errors import Conflict, Unprocessable
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, Unprocessable
+from kebab.identity.caller import Access, access_by_identity
+from kebab.identity.models import Membership, Workspace
 from kebab.people import audit
-from kebab.people.access.caller import Access, access_by_identity
 from kebab.people.invitations.mail import mail_is_delivered
-from kebab.people.models import Membership, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.models import Notify, SavedSearch
 from search.models.tenant import TenantQuerySet

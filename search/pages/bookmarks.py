@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from kebab.http.api.permissions import Need
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.identity.caller import Access
+from kebab.identity.models import Role, TokenScope, Workspace
+from kebab.identity.permissions import Need
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.access.caller import Access
-from kebab.people.models import Role, TokenScope, Workspace
 from search.access.querysets import visible_documents
 from search.models import Bookmark
 from search.models.tenant import TenantQuerySet

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views import View
 
-from kebab.http.api.errors import NotFound
-from kebab.http.api.permissions import Need
+from kebab.errors import NotFound
+from kebab.identity.caller import Access, caller_accesses, caller_of
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from kebab.pages.page import Page
-from kebab.people.access.caller import Access, caller_accesses, caller_of
-from kebab.people.models import Role, TokenScope
 from kebab.tenancy.current_workspace import acting_in
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
 from search.models import Door

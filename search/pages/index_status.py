@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.mirror import local_mirrors
 from search.models import Change, Chunk, EmbeddingSpace
 from search.vectors.backfill import count_without_vector

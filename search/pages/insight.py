@@ -9,10 +9,10 @@ from django.shortcuts import redirect
 from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.errors import InvalidRequest
+from kebab.identity.models import Workspace
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.plots import VERDICT, Axes, Plot, Point, bar_plot, line_plot
-from kebab.people.models import Workspace
 from search.models import Door, ReviewState
 from search.pages.index_status import mirror_status, space_statuses
 from search.pages.search.form import MODES

@@ -14,9 +14,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kebab.http.api.errors import InvalidRequest, Problem
-from kebab.http.api.permissions import Need
-from kebab.people.models import Workspace
+from kebab.errors import InvalidRequest, Problem
+from kebab.identity.models import Workspace
+from kebab.identity.permissions import Need
 from kebab.people.pages.form_page import FormPage, PeopleAction, add_problem_to_form
 from search.access.querysets import visible_documents
 from search.models import Source, Trust

@@ -10,12 +10,12 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kebab.http.api.permissions import Need
 from kebab.http.site_address import site_address
+from kebab.identity.models import Role, TokenScope, Workspace
+from kebab.identity.permissions import Need
 from kebab.pages.page import PostAction
 from kebab.pages.pagination import list_page
 from kebab.people.invitations.mail import mail_is_delivered
-from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.pages.form_page import FormPage
 from search.models import Notify, SavedSearch
 from search.notifications.saved_searches import (

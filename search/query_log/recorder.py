@@ -8,7 +8,7 @@ import atexit
 from django.conf import settings
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.models import Door
 from search.models.query_log import MAX_ASKED_CHARS

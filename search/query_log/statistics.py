@@ -9,8 +9,8 @@ from django.db.models import Aggregate, Count, FloatField, Max, Q, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.models import AskedQuery, QueryReview, ReviewState
 from search.query_log.storage import KEPT_DAYS, fold_query, visible_queries

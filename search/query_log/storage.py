@@ -24,10 +24,10 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Now
 from django.utils import timezone
 
-from kebab.http.api.errors import Forbidden
-from kebab.http.api.permissions import MANAGERS
-from kebab.people.access.caller import Access
-from kebab.people.models import TokenScope, Workspace
+from kebab.errors import Forbidden
+from kebab.identity.caller import Access
+from kebab.identity.models import TokenScope, Workspace
+from kebab.identity.permissions import MANAGERS
 from kebab.people.workspace_settings.registry import default_of, preference
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in_step
 from kebab.webhooks.models import Endpoint, EventType

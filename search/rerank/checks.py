@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core import checks
 
-from kebab.observability.health.checks import CheckResult, CheckStatus
+from kebab.health.checks import CheckResult, CheckStatus
 from search.endpoints.checks import problem_errors, problem_result
 from search.endpoints.configured_endpoint import describe_problems
 from search.rerank.configured import make_scorer

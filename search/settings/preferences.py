@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from kebab.extension import lazy
+from kebab.contributions import lazy
 from kebab.people.workspace_settings.registry import Preference
 from kebab.people.workspace_settings.validators import boolean, integer_between, number_between, one_of
 from search.embedders.configured import allowed_embedders

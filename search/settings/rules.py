@@ -12,13 +12,13 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from kebab.http.api.errors import Conflict, InvalidRequest, NotFound
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, InvalidRequest, NotFound
 from kebab.http.api.fields import HexIdField, ShortListField
 from kebab.http.api.problems import problem_of
-from kebab.http.api.querysets import first_or_not_found
 from kebab.http.api.serializers import StrictSerializer
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people.workspaces import change_workspace
 from search.models.document import Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind

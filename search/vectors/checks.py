@@ -7,15 +7,15 @@ from datetime import datetime
 
 from django.db import connection, models, transaction
 
-from kebab.observability.health.checks import (
+from kebab.health.checks import (
     CheckResult,
     failed_result,
     ok_result,
     repaired_result,
     warning_result,
 )
-from kebab.observability.health.slow_query import fetch_rows
-from kebab.people.models import Workspace
+from kebab.health.slow_query import fetch_rows
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.embedders.configured import workspace_embedder_name
 from search.embedders.spec import NONE

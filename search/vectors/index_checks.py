@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from django.conf import settings
 from psycopg import sql
 
-from kebab.observability.health.checks import (
+from kebab.health.checks import (
     CheckResult,
     failed_result,
     ok_result,
     repaired_result,
     warning_result,
 )
-from kebab.observability.health.slow_query import fetch_rows
+from kebab.health.slow_query import fetch_rows
 from kebab.tenancy.owner_connection import owner_connection
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.index import ensure_index

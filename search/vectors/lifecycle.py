@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.base import SpaceIdentity
 from search.errors import SpaceConflict
 from search.models import EmbeddingSpace, SpaceState

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from django.conf import settings
 
-from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
+from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result
 from kebab.tenancy.current_workspace import acting_in
 from search.models import EmbeddingSpace
 from search.vectors.quantised_file import SUFFIX, CodesDamaged, load_codes

@@ -18,7 +18,7 @@ from threading import Lock
 from django.conf import settings
 from django.db import Error, connection
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.runtime.context_executor import ContextExecutor
 from search.access.scope import SearchScope
 from search.mirror import local_mirrors

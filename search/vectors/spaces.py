@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.base import SpaceIdentity
 from search.models import Document, EmbeddingSpace, SpaceState
 from search.retrieval.index_version import vector_version

@@ -19,7 +19,7 @@ _BATCH = 8
 _MAKE = """
 import sys
 from kebab.people.operator import command_line_caller
-from kebab.people.tokens import mint_token
+from kebab.identity.tokens import mint_token
 from kebab.people.workspaces import create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 with acting_everywhere():

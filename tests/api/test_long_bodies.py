@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from ingest.models import Job
-from kebab.people.tokens import mint_token
+from kebab.identity.tokens import mint_token
 from tests.api.mcp.web_server import running_web_server
 from tests.support.api import address
 from tests.support.corpus import make_workspace

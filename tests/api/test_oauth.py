@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from kebab.people.models import OAuthClient
+from kebab.identity.models import OAuthClient
 from tests.support.actors import make_member, make_person, make_workspace
 from tests.support.oauth import REDIRECT, RESOURCE, SITE, browser, make_app, register
 

@@ -16,7 +16,7 @@ from django.core.management import call_command
 
 from ingest.models import Job
 from kebab.http.api.openapi_document import AGENT_OPERATIONS
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.api.refusals import refusal_of
 from tests.support.actors import member_client
 from tests.support.api import address, folder

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from kebab.people.access.caller import caller_of_token, member_access, readable_memberships, refresh_access
-from kebab.people.models import AuditEvent, Membership, PersonalToken, Role
-from kebab.people.tokens import mint_personal_token, verify_token
+from kebab.identity.caller import caller_of_token, member_access, readable_memberships, refresh_access
+from kebab.identity.models import AuditEvent, Membership, PersonalToken, Role
+from kebab.identity.tokens import mint_personal_token, verify_token
 from kebab.tenancy.current_workspace import acting_everywhere
 from tests.support.actors import bearer_client, make_person, make_workspace
 from tests.support.api import address

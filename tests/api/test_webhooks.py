@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import AuditEvent, Role
+from kebab.identity.models import AuditEvent, Role
 from kebab.webhooks.delivery import deliver_due
 from kebab.webhooks.failure_mail import mail_disabled
 from kebab.webhooks.models import Delivery, Endpoint

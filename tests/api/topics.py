@@ -1,7 +1,7 @@
 """Documents about fruit, topics on them, and clients that may evaluate."""
 
-from kebab.people.models import Group, TokenGroup
-from kebab.people.tokens import mint_token
+from kebab.identity.models import Group, TokenGroup
+from kebab.identity.tokens import mint_token
 from search.models import Source
 from tests.support.actors import bearer_client
 from tests.support.api import address

@@ -11,8 +11,8 @@ from django.test import override_settings
 from django.utils import timezone
 
 from ingest.models import Job
+from kebab.identity.models import Membership, Role, User
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Membership, Role, User
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors

@@ -4,8 +4,8 @@ from itertools import count
 
 from rest_framework.test import APIClient
 
-from kebab.people.models import Membership, Role, User, Workspace
-from kebab.people.tokens import mint_token
+from kebab.identity.models import Membership, Role, User, Workspace
+from kebab.identity.tokens import mint_token
 
 _numbers = count(1)
 

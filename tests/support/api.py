@@ -13,8 +13,8 @@ from ingest.jobs.queue.run import run_job
 from ingest.models import Job, Unreadable
 from ingest.parsers.errors import Quarantined
 from ingest.parsers.registry import parser_version_for
+from kebab.identity.models import Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder, embedded_text

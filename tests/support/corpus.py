@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from ingest.chunking.types import ChunkDraft
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from search.corpus import (
     DocumentDraft,
     DocumentLocation,

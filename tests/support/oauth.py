@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.test import Client
 
-from kebab.people.models import Membership
+from kebab.identity.models import Membership
 
 SITE = "http://127.0.0.1"
 RESOURCE = f"{SITE}/mcp"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.services.model_change import EmbeddingStatus, SpaceStatus
-from kebab.people.access.report import AccessReport, ItemAccess
+from kebab.people.access_report import AccessReport, ItemAccess
 from search.answers.citation_check import AnswerCheck
 from search.answers.types import Answer, Usage
 from search.context.types import (

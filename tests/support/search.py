@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.configured import configured_embedder, embedded_text
 from search.engine.search import search
 from search.mirror import local_mirrors

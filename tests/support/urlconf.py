@@ -14,17 +14,17 @@ from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 
 from kebab.admin.site import site
+from kebab.errors import NotFound, TooLarge
 from kebab.http.api import problems
-from kebab.http.api.errors import NotFound, TooLarge
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.parsers import StrictJSONParser, StrictMultiPartParser
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.urls import below_workspace
 from kebab.http.api.views import ApiView, WorkspaceView
+from kebab.identity.models import AuditEvent, Role, TokenScope
+from kebab.identity.permissions import Need
 from kebab.people import audit
-from kebab.people.models import AuditEvent, Role, TokenScope
 from search.retrieval.errors import EmbedderUnavailable, SearchError
 
 handler400 = problems.bad_request
@@ -158,7 +158,7 @@ api = [
 ]
 
 urlpatterns = [
-    path("", include("kebab.observability.health.urls")),
+    path("", include("kebab.health.urls")),
     path("api/v1/", include(api)),
     path("plain", plain_page),
     path("defective", defective_page),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kebab.people.access.caller import Access, operator_access
+from kebab.identity.caller import Access, operator_access
 from kebab.webhooks.endpoints import create_endpoint
 from kebab.webhooks.models import Endpoint
 from tests.support.http_stub import Exchange, Stub, running

@@ -27,9 +27,9 @@ from ingest.services.uploads import (
     update_document,
     update_pending_upload,
 )
-from kebab.http.api.errors import InvalidRequest, NotFound
+from kebab.errors import InvalidRequest, NotFound
 from kebab.http.api.parsers import StrictJSONParser
-from kebab.people.access.caller import Access, caller_access, caller_accesses
+from kebab.identity.caller import Access, caller_access, caller_accesses
 from kebab.tenancy.current_workspace import acting_in
 from kebab.uuids import parse_uuid
 from search.api.adapters.openai import (

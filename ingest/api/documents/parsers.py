@@ -9,7 +9,7 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 from rest_framework.parsers import DataAndFiles
 
 from ingest.archives.names import is_supported_archive
-from kebab.http.api.errors import TooLarge
+from kebab.errors import TooLarge
 from kebab.http.api.parsers import StrictMultiPartParser
 
 #: Allowance for the parts of a form besides the file: field names, boundaries, metadata.

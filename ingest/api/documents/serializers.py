@@ -15,11 +15,11 @@ from ingest.jobs.kinds.upload import STATED
 from ingest.services.archive_uploads import ArchiveUpload, archive_folder
 from ingest.services.source_definition import UPLOADS
 from ingest.services.uploads import Upload
-from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest
 from kebab.http.api.fields import HexIdField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer, strict_body
-from kebab.people.models.workspace import SLUG
+from kebab.identity.models.workspace import SLUG
 from search.corpus import DocumentLocation
 from search.models import Trust
 from search.models.document import MAX_PATH_CHARS, MAX_TITLE_CHARS

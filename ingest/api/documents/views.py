@@ -30,11 +30,11 @@ from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.parsers import StrictJSONParser
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.access.caller import Access
-from kebab.people.models import Role, TokenScope
+from kebab.identity.caller import Access
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from search.api.documents import READ, DocumentView
 from search.api.querysets import get_document
 from search.api.serializers import DocumentSerializer

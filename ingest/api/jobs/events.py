@@ -14,7 +14,7 @@ from ingest.api.jobs.serializers import JobSerializer, ReportedJobSerializer
 from ingest.api.querysets import readable_jobs
 from ingest.models import Job
 from kebab.http.api.outages import OUTAGES, outage_of
-from kebab.people.access.caller import Access, refresh_access
+from kebab.identity.caller import Access, refresh_access
 from kebab.tenancy.current_workspace import acting_in
 
 logger = logging.getLogger(__name__)

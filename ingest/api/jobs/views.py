@@ -24,10 +24,10 @@ from ingest.services.jobs import cancel_job, retry_job
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage
-from kebab.http.api.permissions import Need
 from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, TokenScope
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 
 _WATCH = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)

@@ -9,10 +9,10 @@ from rest_framework import serializers
 from ingest.connectors.declaration import ConnectorField, ConnectorKind
 from ingest.connectors.kinds import KINDS, kind_of
 from kebab.http.api.fields import ShortListField
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
-from kebab.people.access.caller import Access
-from kebab.people.models import Role, TokenScope
+from kebab.identity.caller import Access
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from search.models import Source
 from search.retrieval.errors import InvalidGlob
 from search.retrieval.query.glob import MAX_PATTERN_CHARS, compile_glob

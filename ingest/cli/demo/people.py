@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kebab.people.models import User, Workspace
+from kebab.identity.models import User, Workspace
 from kebab.people.operator import command_line_caller, recording_accounts
 from kebab.people.workspaces import create_workspace, store_settings
 

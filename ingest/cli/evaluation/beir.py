@@ -13,7 +13,7 @@ from kebab.cli.client.ingest_targets import existing_folder
 from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, table
 from kebab.cli.progress_bars import bar, counting_bar
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.evaluation.beir import JudgedSet, read_documents, read_judged_set, topics_of_set
 from search.evaluation.judged import DocumentName
 from search.evaluation.machine import describe_machine

@@ -6,11 +6,11 @@ from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.quality_gate.gate import judge_settings
 from ingest.quality_gate.older_chunks import replace_older_chunks
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
 from kebab.cli.output import plain, table
 from kebab.cli.progress_bars import bar
 from kebab.cli.settings import parse_settings
-from kebab.people.models import Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from search.evaluation.gate import GateVerdict
 

@@ -1,7 +1,8 @@
 """Look-up of runs on the command line: by id, by its first digits, or by name."""
 
-from kebab.cli.errors import CliError, Exit
-from kebab.people.access.caller import Access
+from kebab.cli.errors import CliError
+from kebab.exit_codes import Exit
+from kebab.identity.caller import Access
 from kebab.uuids import parse_uuid
 from search.evaluation.runs import visible_runs
 from search.models import Run

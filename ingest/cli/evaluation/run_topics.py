@@ -13,14 +13,15 @@ from ingest.cli.evaluation.lookup import find_run, shown_id
 from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.cli.evaluation.tables import comparison_table, figures_table, run_facts
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.output import plain
 from kebab.cli.progress_bars import counting_bar
 from kebab.cli.settings import parse_settings
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR
 from kebab.people.operator import command_line_access
-from kebab.people.reader import OPERATOR
 from kebab.wire import to_wire
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
 from search.evaluation.runs import compare_runs, end_run, execute_run, format_trec_run, open_run, repeat_run

@@ -10,9 +10,9 @@ from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.cli.evaluation.tables import comparison_table, differences_table, figures_table, run_facts
 from ingest.services.evaluation import cancel_and_delete_run
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
 from kebab.cli.output import plain, table
-from kebab.people.models import Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from kebab.wire import to_wire
 from search.evaluation.runs import compare_runs, visible_runs

@@ -7,7 +7,7 @@ from typing import Any
 
 from kebab.cli.command import KebabCommand
 from kebab.cli.parser import add_subcommand, add_workspace
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 
 Options = Mapping[str, Any]
 

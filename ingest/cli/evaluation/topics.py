@@ -9,9 +9,10 @@ from typing import Any
 from ingest.cli.evaluation.subcommands import Options, Subcommand
 from kebab.cli.client.ingest_targets import existing_path
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.output import plain, table
-from kebab.people.models import Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from search.evaluation.feedback import FEEDBACK_SET, store_topics_from_feedback
 from search.evaluation.formats import beir_topics, golden, trec

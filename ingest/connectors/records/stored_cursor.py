@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from kebab.people.models import Group
+from kebab.identity.models import Group
 from search.models import Source, SourceReader
 
 

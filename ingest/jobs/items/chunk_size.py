@@ -4,7 +4,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import Preference, preference
 from kebab.people.workspace_settings.validators import integer_between
 

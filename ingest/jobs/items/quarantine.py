@@ -13,8 +13,8 @@ from ingest.jobs.queue.request import cancel_all, lock_source, request_document,
 from ingest.models import Job, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
 from kebab.database.on_commit import run_on_commit
-from kebab.http.api.errors import Conflict
-from kebab.people.models import Workspace
+from kebab.errors import Conflict
+from kebab.identity.models import Workspace
 from search.corpus.blobs import has_blob, lock_blobs
 from search.models import SourceKind
 

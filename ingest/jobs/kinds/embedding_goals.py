@@ -7,8 +7,8 @@ from django.db import transaction
 
 from ingest.errors import JobFailed
 from ingest.services.model_change import hold_for_gate
+from kebab.identity.models import Workspace
 from kebab.people import audit
-from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.embedders.configured import find_maker, workspace_embedder
 from search.errors import SpaceConflict

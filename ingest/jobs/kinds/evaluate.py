@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from ingest.errors import JobFailed, JobYielded
 from ingest.jobs.queue.context import Ending, JobContext
-from kebab.http.api.errors import Conflict
-from kebab.people.access.caller import access_by_identity
-from kebab.people.models import TokenScope
-from kebab.people.reader import Reader
+from kebab.errors import Conflict
+from kebab.identity.caller import access_by_identity
+from kebab.identity.models import TokenScope
+from kebab.identity.reader import Reader
 from kebab.runtime import failpoints
 from kebab.stack.supervisor import worker_stop
 from search.evaluation.runs import execute_run

@@ -9,7 +9,7 @@ from ingest.connectors.git.references import NamedCommits
 from ingest.jobs.queue.request import request_sync
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.services.versions import add_version
-from kebab.http.api.errors import Conflict
+from kebab.errors import Conflict
 from search.models import Source, SourceVersion
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.glob import compile_glob

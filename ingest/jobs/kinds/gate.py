@@ -7,9 +7,9 @@ from ingest.errors import JobFailed
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.quality_gate.gate import judge_settings
 from ingest.quality_gate.older_chunks import UNCONFIRMED, replace_older_chunks
-from kebab.http.api.errors import Conflict
-from kebab.people.access.caller import Access, access_by_identity
-from kebab.people.models import TokenScope
+from kebab.errors import Conflict
+from kebab.identity.caller import Access, access_by_identity
+from kebab.identity.models import TokenScope
 from kebab.people.workspaces import change_workspace
 from search.errors import ChangeUntested, GoldenQueriesWorse
 from search.evaluation.guard import build_refusal

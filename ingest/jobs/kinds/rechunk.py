@@ -15,7 +15,7 @@ from ingest.jobs.kinds.upload import stated_fields
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.request import request_rechunking
 from ingest.models import JobItem
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import DocumentLocation, ensure_version
 from search.corpus.blobs import read_blob
 from search.corpus.trust_levels import apply_default_trust

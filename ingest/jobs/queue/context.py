@@ -8,7 +8,7 @@ from django.db.models import F
 from ingest.errors import JobCancelled, JobYielded, LeaseLost
 from ingest.jobs.queue.lease import Lease, LeaseKeeper
 from ingest.models import Job
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.stack.supervisor import worker_stop
 from kebab.tenancy.current_workspace import acting_everywhere
 

@@ -10,9 +10,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from ingest.models import Job
-from kebab.people.access.caller import Caller, member_access, with_group_ids
+from kebab.identity.caller import Caller, member_access, with_group_ids
+from kebab.identity.models import AuditEvent, Membership, Role
 from kebab.people.invitations.mail import mail_is_delivered
-from kebab.people.models import AuditEvent, Membership, Role
 from search.access.querysets import visible_sources
 from search.models import Source
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from ingest.blob_cleanup import quarantined_blobs, quarantined_uploads, release_blobs, unneeded_blobs
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus.blobs import blobs_before, has_blob, list_blobs, lock_blobs
 
 # Long after the writer of a blob has also written the row that needs it.

@@ -28,9 +28,9 @@ from ingest.jobs.queue.store_outages import outage_message, postpone_for_storage
 from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
 from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
 from kebab.database.on_commit import run_on_commit
+from kebab.identity.models import Workspace
 from kebab.observability import tracing
 from kebab.observability.log_context import bind_log_fields
-from kebab.people.models import Workspace
 from kebab.stack.supervisor import worker_stop
 from search.corpus.table_statistics import refresh_statistics
 from search.models import Source

@@ -14,8 +14,9 @@ from ingest.connectors.records.program.config import parse_options
 from ingest.connectors.records.protocol import CursorRecord, DocumentRecord
 from ingest.errors import AddressNotAllowed
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.parser import add_subcommand
+from kebab.exit_codes import Exit
 
 _NAMES = ("DocumentRecord", "DeletedRecord", "CursorRecord", "CompleteRecord", "WarningRecord")
 

@@ -20,10 +20,11 @@ from kebab.cli.client.servers import operator_token
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.main import run as run_command
+from kebab.exit_codes import Exit
+from kebab.identity.models import Workspace
 from kebab.locations import DOCS
-from kebab.people.models import Workspace
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import DataDirectory
 from search.models import Chunk, Document

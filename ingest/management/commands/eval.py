@@ -9,8 +9,9 @@ from ingest.cli.evaluation import beir as judged_set
 from ingest.cli.evaluation import gate, run_topics, runs, topics
 from ingest.cli.evaluation.subcommands import Subcommand, add_subcommands
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
+from kebab.exit_codes import Exit
 
 SUBCOMMANDS: tuple[Subcommand, ...] = (
     *topics.SUBCOMMANDS,

@@ -5,8 +5,8 @@ from typing import Any
 
 from ingest.connectors.git.credentials import rotate_credentials
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
 from kebab.encryption import RotationResult
+from kebab.exit_codes import Exit
 from kebab.webhooks.endpoints import rotate_secrets
 
 

@@ -15,9 +15,9 @@ from django.core.management.base import CommandParser
 from ingest.watch.watcher import FolderWatcher
 from kebab.celery import app
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
+from kebab.health.exporter import serve_metrics
 from kebab.observability import tracing
-from kebab.observability.metrics.exporter import serve_metrics
 from kebab.observability.metrics.store import begin_process
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat

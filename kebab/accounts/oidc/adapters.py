@@ -21,9 +21,9 @@ from kebab.accounts.oidc.provider import PROVIDER_ID, oidc_is_configured
 from kebab.accounts.sign_in import sign_in
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http_client.requests_session import LimitedSession
+from kebab.identity.models import User
+from kebab.identity.models.user import normalize_email
 from kebab.people.invitations.lifecycle import is_invited
-from kebab.people.models import User
-from kebab.people.models.user import normalize_email
 
 logger = logging.getLogger(__name__)
 

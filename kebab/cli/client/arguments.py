@@ -9,7 +9,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final, NoReturn, TextIO
 
-from kebab.cli.errors import CliError, Exit, write_error
+from kebab.cli.errors import CliError, write_error
+from kebab.exit_codes import Exit
 
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([dhm])")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 from urllib.parse import urlencode
 
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
+from kebab.exit_codes import Exit
 
 _API = "/api/v1"
 _PAGE_ROWS = 200

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.http_transport import HttpTransport
 from kebab.cli.errors import CliError
+from kebab.identity.operator_token import issue_operator_token
 from kebab.locations import data_directory
-from kebab.people.operator_token import issue_operator_token
 from kebab.stack.servers import secrets
 from kebab.stack.supervisor.state import StackState, running_state, stack_is_running
 

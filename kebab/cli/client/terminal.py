@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kebab.cli.errors import Exit
 from kebab.cli.output import format_cell, people_console, plain, table, write_json
+from kebab.exit_codes import Exit
 
 if TYPE_CHECKING:  # it takes longer to import than most commands take to run
     from rich.console import Console

@@ -16,10 +16,9 @@ from asgiref.typing import HTTPScope
 from django.conf import settings
 
 from kebab.http.rate_limits.client_address import network_of_client
+from kebab.identity.request_record import CALLER, WORKSPACE
 from kebab.uuids import parse_uuid
 
-_CALLER: Final = "kebab.caller"
-_WORKSPACE: Final = "kebab.workspace"
 _REMEMBERED: Final = 10_000
 _REMEMBERED_S: Final = 600.0
 
@@ -28,23 +27,6 @@ _WITH_TOKENS = ("/api/", "/mcp")
 _LOG_IN = re.compile(r"\A/(?:login|logout|password|invitations?|oauth)(?:/|\Z)")
 _BEARER = re.compile(rb"\A\s*bearer\s+(\S+)\s*\Z", re.IGNORECASE)
 _SEPARATORS: Mapping[bytes, bytes] = {b"authorization": b",", b"cookie": b"; ", b"x-forwarded-for": b","}
-
-
-def record_caller(request: Any, name: str) -> None:
-    """Record the verified caller of a request for the door, under a name that no other caller has."""
-    _record_of(request)[_CALLER] = name
-
-
-def record_workspace(request: Any, workspace_id: object) -> None:
-    """Record the workspace, named in the path of a request, whose share its caller may use."""
-    _record_of(request)[_WORKSPACE] = str(workspace_id)
-
-
-def _record_of(request: Any) -> Any:
-    """Return what the door reads: the scope of an ASGI request, the environment of a WSGI one."""
-    http = getattr(request, "_request", request)  # REST framework searches long for a missing `scope`
-    scope = getattr(http, "scope", None)
-    return http.META if scope is None else scope
 
 
 class Callers:
@@ -71,7 +53,7 @@ class Callers:
 
     def learn(self, scope: HTTPScope, record: Mapping[str, Any], status: int = 0) -> None:
         """Remember whom a view has recorded in `record`; forget a credential that was refused with 401."""
-        name = record.get(_CALLER)
+        name = record.get(CALLER)
         if name is None and status != 401:
             return
         credential = _credential_of(scope["path"], _headers_of(scope))
@@ -81,8 +63,8 @@ class Callers:
             self._names.pop((credential, ""), None)
             return
         self._remember((credential, ""), name)
-        if _WORKSPACE in record:
-            self._remember((credential, _workspace_in(scope["path"])), record[_WORKSPACE])
+        if WORKSPACE in record:
+            self._remember((credential, _workspace_in(scope["path"])), record[WORKSPACE])
 
     def _find(self, credential: bytes, workspace: str) -> str:
         name, until = self._names.get((credential, workspace), ("", 0.0))

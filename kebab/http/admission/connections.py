@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from kebab.http.admission.connection_limits import CONNECTIONS_OF_ADDRESS, SEND_TIMEOUT_S
 from kebab.http.rate_limits.client_address import is_trusted, network_of, parse_address
+from kebab.runtime.connection_limits import CONNECTIONS_OF_ADDRESS, SEND_TIMEOUT_S
 
 Peer = tuple[str, int]
 

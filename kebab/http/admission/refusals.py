@@ -7,13 +7,13 @@ from typing import Final
 
 from asgiref.typing import ASGISendCallable, HTTPScope, WebSocketScope
 
-from kebab.http.admission.connection_limits import REFUSAL_S
+from kebab.errors import Problem
 from kebab.http.admission.fair_queue import Overloaded
 from kebab.http.admission.request_bodies import BodyRefused, NoSpace, TooLong, TooSlow
-from kebab.http.api.errors import Problem
 from kebab.http.api.problems import CONTENT_TYPE, problem_document
 from kebab.observability.metrics.refusals import count_problem
 from kebab.observability.metrics.requests import count_response
+from kebab.runtime.connection_limits import REFUSAL_S
 
 _SOON: Final = {"retry-after": f"{REFUSAL_S:.0f}"}
 _OWN = Problem(

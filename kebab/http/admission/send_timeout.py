@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from asgiref.typing import ASGISendCallable, ASGISendEvent
 
-from kebab.http.admission.connection_limits import SEND_TIMEOUT_S
+from kebab.runtime.connection_limits import SEND_TIMEOUT_S
 
 
 class SendTimeout(Exception):

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kebab.cli.errors import Exit
-from kebab.http.admission.connection_limits import ENDED_S, STALLED_S
+from kebab.exit_codes import Exit
 from kebab.http.admission.connections import ConnectionGuard
 from kebab.http.admission.fair_queue import FairQueue
 from kebab.observability.metrics.instruments import Gauge
+from kebab.runtime.connection_limits import ENDED_S, STALLED_S
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from kebab.http.api.errors import Forbidden
+from kebab.errors import Forbidden
 from kebab.http.rate_limits.rules import count_bad_token
-from kebab.people.models import ApiToken, PersonalToken, User
-from kebab.people.operator_token import Operator, read_operator_token
-from kebab.people.tokens import verify_token
+from kebab.identity.models import ApiToken, PersonalToken, User
+from kebab.identity.operator_token import Operator, read_operator_token
+from kebab.identity.tokens import verify_token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

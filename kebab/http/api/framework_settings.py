@@ -12,7 +12,7 @@ REST_FRAMEWORK: Final[dict[str, Any]] = {
     "DEFAULT_PARSER_CLASSES": ["kebab.http.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": None,
-    "EXCEPTION_HANDLER": "kebab.http.api.errors.problem_response",
+    "EXCEPTION_HANDLER": "kebab.http.api.problems.respond_to_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 
@@ -36,7 +36,7 @@ SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
         "kebab.http.api.openapi_schema.merge_any_values",
     ],
     "ENUM_NAME_OVERRIDES": {
-        "InvitationState": "kebab.people.models.invitation.InvitationState",
+        "InvitationState": "kebab.identity.models.invitation.InvitationState",
         "ChunkKind": ["code", "info"],
         "ItemState": "ingest.models.ItemState",
         "JobKind": "ingest.models.JobKind",

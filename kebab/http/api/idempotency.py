@@ -23,10 +23,10 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.errors import Conflict, InvalidRequest, Unprocessable
+from kebab.errors import Conflict, InvalidRequest, Unprocessable
 from kebab.http.api.models import IdempotencyKey
 from kebab.http.api.views import ApiView
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"

@@ -6,7 +6,7 @@ import psycopg
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError
 from redis.exceptions import RedisError
 
-from kebab.http.api.errors import ServiceUnavailable
+from kebab.errors import ServiceUnavailable
 from kebab.stack.storage.blob_storage import BlobsUnavailable
 
 #: The exceptions that an `except` clause catches before it calls `outage_of`.

@@ -12,7 +12,7 @@ from django.db.models import Model, Q, QuerySet
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from kebab.http.api.errors import InvalidCursor
+from kebab.errors import InvalidCursor
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import ApiView
 

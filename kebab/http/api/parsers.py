@@ -11,7 +11,7 @@ from typing import IO, Any
 from django.http import QueryDict
 from rest_framework.parsers import BaseParser, DataAndFiles, MultiPartParser
 
-from kebab.http.api.errors import FieldError, InvalidJSON, InvalidRequest, TooLarge
+from kebab.errors import FieldError, InvalidJSON, InvalidRequest, TooLarge
 
 MAX_DEPTH = 50
 # 5 MB can hold a million containers on one level, which take 4 s to check.

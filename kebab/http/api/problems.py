@@ -20,7 +20,7 @@ from django.template.loader import render_to_string
 from rest_framework import exceptions as drf
 from rest_framework.views import set_rollback
 
-from kebab.http.api.errors import FieldError, NotFound, Problem, known_errors
+from kebab.errors import FieldError, NotFound, Problem, known_errors
 from kebab.http.api.outages import outage_of
 from kebab.observability.metrics.refusals import count_problem
 

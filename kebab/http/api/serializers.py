@@ -10,7 +10,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.fields import empty
 from rest_framework.request import Request
 
-from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest
 from kebab.http.api.fields import TypedTextField
 from kebab.http.api.parsers import check_text
 

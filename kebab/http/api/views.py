@@ -13,13 +13,13 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from kebab.http.api.errors import LengthRequired
+from kebab.errors import LengthRequired
 from kebab.http.api.openapi_schema import KebabSchema
-from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body, strict_query
 from kebab.http.rate_limits.rules import count_request, rate_limit_headers
-from kebab.people.access.caller import Access, Caller, access_of_request, caller_of
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access, Caller, access_of_request, caller_of
+from kebab.identity.models import Workspace
+from kebab.identity.permissions import Need
 from kebab.tenancy.current_workspace import acting_in
 
 if TYPE_CHECKING:

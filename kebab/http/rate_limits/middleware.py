@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
-from kebab.http.api.errors import Problem, RateLimited, TooLarge
+from kebab.errors import Problem, RateLimited, TooLarge
 from kebab.http.api.problems import problem_of, respond_to_error
 from kebab.http.content_length import parse_content_length
 from kebab.http.rate_limits.client_address import client_network

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from limits import RateLimitItem, parse
 
-from kebab.http.api.errors import RateLimited
+from kebab.errors import RateLimited
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.limiter import limiter
 

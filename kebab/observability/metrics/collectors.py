@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from kebab.extension import contributions
+from kebab.contributions import contributions
 from kebab.observability.metrics.exposition import Page
 from kebab.observability.metrics.metric import Family, declare
 

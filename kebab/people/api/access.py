@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.fields import HexIdField
-from kebab.http.api.permissions import ADMINS
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.http.api.wire_schemas import wire_component
-from kebab.people.access.report import explain_access, find_caller
+from kebab.identity.permissions import ADMINS
+from kebab.people.access_report import explain_access, find_caller
 from kebab.wire import to_document
 
 

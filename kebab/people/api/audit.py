@@ -9,10 +9,10 @@ from rest_framework.response import Response
 
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import ADMINS
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.models import AuditEvent
+from kebab.identity.permissions import ADMINS
 from kebab.people.audit import events_of
-from kebab.people.models import AuditEvent
 
 
 class AuditQuery(PageQuery):

@@ -6,17 +6,17 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.errors import Unprocessable
+from kebab.errors import Unprocessable
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import ADMINS, Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.models import Role
+from kebab.identity.permissions import ADMINS, Need
 from kebab.people.api.serializers import MemberChange, MemberSerializer, NewMember
 from kebab.people.invitations.limits import check_guesses, count_guess
 from kebab.people.members import add_member, change_role, members_of, remove_member
-from kebab.people.models import Role
 
 
 class MembersView(WorkspaceView):

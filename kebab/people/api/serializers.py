@@ -9,12 +9,12 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.extension import contributions
+from kebab.contributions import contributions
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import StrictSerializer
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
+from kebab.identity.models import ApiToken, Role, TokenScope
 from kebab.people.groups import MAX_GROUPS
-from kebab.people.models import ApiToken, Role, TokenScope
 from kebab.people.quotas import quota_of
 from kebab.people.token_lifecycle import MAX_OVERLAP
 from kebab.people.workspace_settings.registry import clean_preferences, preferences

@@ -9,23 +9,23 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.errors import Forbidden, Unprocessable
+from kebab.errors import Forbidden, Unprocessable
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import MANAGERS, Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView, WorkspaceView
-from kebab.people.access.caller import (
+from kebab.identity.caller import (
     caller_access,
     caller_memberships,
     member_access,
     operator_access,
     token_access,
 )
+from kebab.identity.models import Role, User, Workspace
+from kebab.identity.permissions import MANAGERS, Need
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, User, Workspace
 from kebab.people.quotas import set_quota
 from kebab.people.workspaces import change_workspace, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere

@@ -18,14 +18,14 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, FieldError, Forbidden, InvalidRequest
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, FieldError, Forbidden, InvalidRequest
+from kebab.identity.caller import Access
+from kebab.identity.models import Group, GroupMember, Invitation, Membership, Role, User
+from kebab.identity.models.user import normalize_email
 from kebab.people import audit
-from kebab.people.access.caller import Access
 from kebab.people.groups import lock_groups
 from kebab.people.members import check_grant
-from kebab.people.models import Group, GroupMember, Invitation, Membership, Role, User
-from kebab.people.models.user import normalize_email
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 LIFETIME = timedelta(days=7)

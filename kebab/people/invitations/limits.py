@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from kebab.http.rate_limits.rules import check_room, count, email_fingerprint, parse_limit
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 
 _UNKNOWN = "unknown-people"
 _GUESSED = "You have named too many addresses that nobody here has; invite people instead."

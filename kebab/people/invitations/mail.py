@@ -11,11 +11,11 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
+from kebab.identity.models import Invitation, Role
+from kebab.identity.operator_token import OPERATOR_PREFIX
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.invitations.limits import count_invitation
-from kebab.people.models import Invitation, Role
-from kebab.people.operator_token import OPERATOR_PREFIX
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Final
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from kebab.people.models import OAuthClient, OAuthGrant, PersonalToken
+from kebab.identity.models import OAuthClient, OAuthGrant, PersonalToken
 
 #: Registered clients that nobody has connected; each further one takes the place of the oldest.
 MAX_UNUSED_CLIENTS: Final = 1_000

@@ -10,9 +10,9 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.people.models import OAuthClient, OAuthGrant, PersonalToken, TokenScope, User
+from kebab.identity.models import OAuthClient, OAuthGrant, PersonalToken, TokenScope, User
+from kebab.identity.tokens import find_token, renew_secret, sha256
 from kebab.people.token_lifecycle import end_personal_token, issue_personal_token
-from kebab.people.tokens import find_token, renew_secret, sha256
 
 #: What a client may be given: the tools of MCP need no more.
 SCOPES: Final = (TokenScope.SEARCH, TokenScope.ASK)

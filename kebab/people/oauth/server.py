@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from kebab.http.site_address import site_address
-from kebab.people.models import OAuthClient, OAuthGrant, PersonalToken, User
+from kebab.identity.models import OAuthClient, OAuthGrant, PersonalToken, User
 from kebab.people.oauth.connections import (
     SCOPES,
     Consent,

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from kebab.http.api.errors import NotFound
-from kebab.http.api.permissions import ADMINS, Need
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
+from kebab.identity.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
-from kebab.people.access.report import explain_access, find_caller
-from kebab.people.models import Workspace
+from kebab.people.access_report import explain_access, find_caller
 
 
 class AccessPage(WorkspacePage):

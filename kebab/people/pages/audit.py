@@ -16,13 +16,13 @@ from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.errors import InvalidRequest
 from kebab.http.api.pagination import KeysetPage
-from kebab.http.api.permissions import ADMINS, Need
+from kebab.identity.models import AuditEvent, Workspace
+from kebab.identity.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.audit import events_of
-from kebab.people.models import AuditEvent, Workspace
 from kebab.tenancy.current_workspace import acting_in_step
 
 #: Event types and people of this many newest events are offered.

@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.errors import InvalidRequest
 from kebab.http.security_headers import REDIRECTING_POLICY
+from kebab.identity.caller import readable_memberships
+from kebab.identity.models import Membership, User
 from kebab.pages.page import Page
-from kebab.people.access.caller import readable_memberships
-from kebab.people.models import Membership, User
 from kebab.people.oauth.connections import Consent
 from kebab.people.oauth.server import AuthorizationServer, has_unsafe_text, name_issuer
 from kebab.people.pages.token_forms import SCOPE_LABELS

@@ -6,8 +6,8 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from kebab.http.api.errors import Problem
-from kebab.http.api.permissions import ADMINS, Need
+from kebab.errors import Problem
+from kebab.identity.permissions import ADMINS, Need
 from kebab.pages.page import ActionPage, PostAction, apply_problem
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
+from kebab.identity.models import Group, Role, Workspace
 from kebab.people.groups import MAX_GROUPS, MAX_NAME_CHARS
-from kebab.people.models import Group, Role, Workspace
 
 #: The most groups offered in a form.
 OFFERED_GROUPS = 200

@@ -8,6 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
+from kebab.identity.models import Membership, Workspace
+from kebab.identity.models.user import normalize_email
 from kebab.pages.pagination import list_page
 from kebab.people.groups import (
     add_to_group,
@@ -19,8 +21,6 @@ from kebab.people.groups import (
     rename_group,
 )
 from kebab.people.members import members_of
-from kebab.people.models import Membership, Workspace
-from kebab.people.models.user import normalize_email
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.people.pages.forms import AdditionForm, GroupForm
 

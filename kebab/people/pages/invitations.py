@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
 from kebab.http.site_address import site_address
+from kebab.identity.models import Invitation, Role, Workspace
 from kebab.people.invitations.lifecycle import withdraw_invitation
 from kebab.people.invitations.mail import SentInvitation, invite_by_mail
-from kebab.people.models import Invitation, Role, Workspace
 from kebab.people.pages.form_page import PeopleAction
 
 #: The most invitations shown.

@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from kebab.http.api.permissions import Need
 from kebab.http.site_address import site_address
+from kebab.identity.models import Membership, Role, Workspace
+from kebab.identity.permissions import Need
 from kebab.pages.pagination import list_page
 from kebab.people.groups import set_groups
 from kebab.people.invitations.mail import invite_by_mail
 from kebab.people.members import change_role, count_usable_tokens, get_member, members_of, remove_member
-from kebab.people.models import Membership, Role, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, group_names_by_id, roles_for
 from kebab.people.pages.invitations import announce_invitation, open_invitations

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import Preference, known_preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 

@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from kebab.http.api.errors import Problem
-from kebab.http.api.permissions import MANAGERS, Need
+from kebab.errors import Problem
+from kebab.identity.models import Role, Workspace
+from kebab.identity.permissions import MANAGERS, Need
 from kebab.pages.page import apply_problem
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, Workspace
 from kebab.people.pages.form_page import FormPage
 from kebab.people.pages.setting_forms import DeletionForm, SettingsForm
 from kebab.people.workspaces import change_workspace

@@ -13,14 +13,14 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.identity.models import ApiToken, Workspace
+from kebab.identity.tokens import with_token_groups
 from kebab.pages.pagination import list_page
-from kebab.people.models import ApiToken, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.people.pages.forms import group_names_by_id
 from kebab.people.pages.token_forms import RotationForm, TokenForm
 from kebab.people.token_lifecycle import issue_token, revoke_token, rotate_token
-from kebab.people.tokens import with_token_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

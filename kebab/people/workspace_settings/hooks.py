@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kebab.extension import contributions
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.contributions import contributions
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import known_preferences, merge_settings, preference
 
 

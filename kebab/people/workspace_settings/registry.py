@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 from django.utils.functional import Promise
 
-from kebab import extension
-from kebab.extension import Extension
-from kebab.http.api.permissions import MANAGERS, Need
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab import contributions
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
+from kebab.identity.permissions import MANAGERS, Need
 
 #: The pages of the settings.
 Section = Literal["general", "search", "retention"]
@@ -43,11 +42,11 @@ class Preference:
 
 def known_preferences() -> Mapping[str, Preference]:
     """Return all settings by name, in the order of the settings page."""
-    return _index(extension.extensions())
+    return _index(contributions.extensions())
 
 
 @lru_cache(maxsize=1)
-def _index(extensions: tuple[Extension, ...]) -> Mapping[str, Preference]:
+def _index(extensions: tuple[Any, ...]) -> Mapping[str, Preference]:
     return {each.name: each for every in extensions for each in every.preferences}
 
 

@@ -8,7 +8,7 @@ import redis
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
-from kebab.extension import Row, contributions
+from kebab.contributions import Row, contributions
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES, StackConfiguration
 from kebab.stack.models import StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S

@@ -7,7 +7,7 @@ from itertools import groupby
 from django.db.models import DurationField, ExpressionWrapper, F, QuerySet
 from django.db.models.functions import Now
 
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.errors import Conflict, NotFound
 from kebab.stack.models import StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
 

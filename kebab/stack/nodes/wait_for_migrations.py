@@ -5,10 +5,10 @@ import time
 
 import psycopg
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 from django.db.migrations.loader import MigrationLoader
 
-from kebab.stack.servers.reachability import connect
-from kebab.tenancy.roles import APPLICATION
+from kebab.tenancy.postgres.direct import connect
 
 logger = logging.getLogger(__name__)
 
@@ -51,5 +51,5 @@ def _reason_to_wait(expected: set[tuple[str, str]], *, without_database: bool) -
 
 
 def _applied_migrations() -> set[tuple[str, str]]:
-    with connect(settings.DATABASES[APPLICATION], connect_timeout=_ANSWER_LIMIT_S) as connection:
+    with connect(settings.DATABASES[DEFAULT_DB_ALIAS], connect_timeout=_ANSWER_LIMIT_S) as connection:
         return set(connection.execute("SELECT app, name FROM django_migrations").fetchall())

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from kebab.observability.health.versions import parse_version
 from kebab.stack.errors import DatabaseUnsuitable
+from kebab.stack.servers.versions import parse_version
 
 MIN_POSTGRES: Final = 15
 #: The first version with iterative index scans.

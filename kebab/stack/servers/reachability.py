@@ -13,12 +13,11 @@ import redis
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import HostUnknown, PortTaken, ServerUnreachable
 from kebab.stack.servers.addresses import redis_client_url
+from kebab.tenancy.postgres.direct import connect
 
 _MOST_PORT = 65_535
 _LIMIT_S = 5
 _SERVES_LIMIT_S = 1
-# Options of Django and our limits for requests; the rest (sslmode, …) is libpq's.
-_DJANGO_OPTIONS = frozenset({"assume_role", "isolation_level", "options", "pool", "server_side_binding"})
 
 
 def check_external_servers(configuration: StackConfiguration) -> None:
@@ -94,17 +93,3 @@ def _check_redis(url: str) -> None:
             client.ping()
     except (redis.RedisError, ValueError) as error:
         raise ServerUnreachable(f"Redis does not answer; check REDIS_URL. It said: {error}") from error
-
-
-def connect(database: Mapping[str, Any], **options: Any) -> psycopg.Connection:
-    """Open a connection outside Django's pool and without its time limits, with autocommit."""
-    given = {name: value for name, value in database["OPTIONS"].items() if name not in _DJANGO_OPTIONS}
-    return psycopg.connect(
-        host=database["HOST"],
-        port=database["PORT"] or None,
-        user=database["USER"],
-        password=database["PASSWORD"] or None,
-        dbname=database["NAME"],
-        autocommit=True,
-        **{**given, **options},
-    )

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 _REPLY_LIMIT_S: Final = 10.0
 _MESSAGE_BYTES: Final = 65_536
+
+#: Runs a command line, and raises SystemExit if it fails.
+RunCommand = Callable[[list[str]], None]
 
 
 def preload() -> None:
@@ -44,7 +47,7 @@ def preload() -> None:
 class ForkServer:
     """The fork server, as the supervisor sees it. Only the thread that made it may use it."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_command: RunCommand) -> None:
         """Fork it, with all that this process has imported. Raises OSError."""
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._statuses: dict[int, int] = {}
@@ -54,7 +57,7 @@ class ForkServer:
         parent_pid = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _serve_and_exit(theirs, parent_pid)
+            _serve_and_exit(theirs, parent_pid, run_command)
         theirs.close()
         self._socket.settimeout(_REPLY_LIMIT_S)
         self.pid: Final = pid
@@ -136,7 +139,7 @@ class ForkServer:
         self._living.clear()
 
 
-def _serve_and_exit(ours: socket.socket, parent_pid: int) -> NoReturn:
+def _serve_and_exit(ours: socket.socket, parent_pid: int, run_command: RunCommand) -> NoReturn:
     """Serve in the new process, which must never return into the stack of its parent."""
     status = 1
     try:
@@ -147,7 +150,7 @@ def _serve_and_exit(ours: socket.socket, parent_pid: int) -> NoReturn:
         # Locks of the data directory among them: they are the supervisor's alone.
         os.closerange(3, kept)
         os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-        status = _Loop(ours).run()
+        status = _Loop(ours, run_command).run()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
@@ -160,8 +163,9 @@ def _serve_and_exit(ours: socket.socket, parent_pid: int) -> NoReturn:
 class _Loop:
     """The loop of the fork server."""
 
-    def __init__(self, ours: socket.socket) -> None:
+    def __init__(self, ours: socket.socket, run_command: RunCommand) -> None:
         self._socket = ours
+        self._run_command = run_command
         self._wakeup, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -183,7 +187,9 @@ class _Loop:
                 if "signal" in request:
                     _signal(request)
                 elif self._fork() == 0:
-                    return _run_command(self._socket, request)
+                    _become_command(self._socket, request)
+                    self._run_command(sys.argv)
+                    return 0
 
     def _fork(self) -> int:
         parent_pid = os.getpid()
@@ -218,8 +224,8 @@ def _signal(request: Mapping[str, Any]) -> None:
             os.kill(request["pid"], request["signal"])
 
 
-def _run_command(ours: socket.socket, request: Mapping[str, Any]) -> int:
-    """Become the process of a command, and return its exit status."""
+def _become_command(ours: socket.socket, request: Mapping[str, Any]) -> None:
+    """Make this process that of a command: its session, streams, title and arguments."""
     ours.close()
     os.setsid()
     os.nice(request["nice"])
@@ -232,12 +238,8 @@ def _run_command(ours: socket.socket, request: Mapping[str, Any]) -> int:
         os.dup2(source, target)
     os.close(log)
     os.close(nothing)
-    from kebab.cli.dispatch import run
-
     sys.argv = ["kebab", *request["arguments"]]
     setproctitle(" ".join(sys.argv))
-    run(sys.argv)
-    return 0
 
 
 def _finish(status: int) -> NoReturn:

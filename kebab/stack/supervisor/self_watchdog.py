@@ -9,7 +9,7 @@ from typing import Final
 import redis
 from django.conf import settings
 
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from kebab.stack.models import StackProcess
 from kebab.stack.nodes.heartbeat import Activity
 from kebab.stack.supervisor.watchdog import is_stuck

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from django.utils import timezone
 
-from kebab.cli.errors import Exit
 from kebab.database.connections import close_connections
+from kebab.exit_codes import Exit
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import PreparationFailed, RestoreUnfinished, StackError
 from kebab.stack.paths import remove_runtime_directory
 from kebab.stack.servers.reachability import check_external_servers, is_serving
 from kebab.stack.supervisor.child import Child, ChildPlan, ForkedChild
-from kebab.stack.supervisor.fork_server import ForkServer, preload
+from kebab.stack.supervisor.fork_server import ForkServer, RunCommand, preload
 from kebab.stack.supervisor.plan import Roles, embedded_servers, preparation_plan, process_plans
 from kebab.stack.supervisor.process_id import ProcessIdentity
 from kebab.stack.supervisor.process_logs import limit_log, log_tail
@@ -66,8 +66,15 @@ class Supervisor:
     """
 
     def __init__(
-        self, configuration: StackConfiguration, roles: Roles, *, announce: Callable[[str], None]
+        self,
+        configuration: StackConfiguration,
+        roles: Roles,
+        *,
+        announce: Callable[[str], None],
+        run_command: RunCommand | None = None,
     ) -> None:
+        """Take what runs a command in a forked process; without it, each process is started anew."""
+        self._run_command = run_command
         self._configuration = configuration
         self._announce = announce
         self._servers = embedded_servers(configuration)
@@ -121,8 +128,8 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _preloading(self) -> Iterator[None]:
-        """Import the application while the servers start; then fork the fork server, if all is to run."""
-        if self._roles is not Roles.ALL or sys.platform != "linux":
+        """Import the application while servers start; then fork the fork server, if it is to run commands."""
+        if self._run_command is None or sys.platform != "linux":
             yield
             return
         gc.disable()
@@ -133,7 +140,7 @@ class Supervisor:
         finally:
             imports.join()
         close_connections()
-        self._fork_server = ForkServer()
+        self._fork_server = ForkServer(self._run_command)
         gc.enable()
 
     def _child(self, plan: ChildPlan) -> Child | ForkedChild:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 
-from kebab.http.admission import connection_limits
-from kebab.runtime import draining
+from kebab.runtime import connection_limits, draining
 
 if TYPE_CHECKING:
     from granian.server import MPServer as Server

@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.permissions import ADMINS
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.permissions import ADMINS
 from kebab.webhooks.api.serializers import (
     DeliveryQuery,
     DeliverySerializer,

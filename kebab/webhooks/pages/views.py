@@ -10,10 +10,10 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kebab.http.api.permissions import ADMINS, Need
+from kebab.identity.models import Workspace
+from kebab.identity.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.webhooks.endpoints import (
     change_endpoint,

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core import checks
 
-from kebab.observability.health.checks import CheckResult, CheckStatus
+from kebab.health.checks import CheckResult, CheckStatus
 from search.answers.errors import ModelFailed
 from search.answers.model.options import AnswerOptions
 from search.answers.types import AnswerReason

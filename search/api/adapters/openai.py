@@ -11,11 +11,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest
 from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import ApiView
-from kebab.people.access.caller import Access, caller_access
+from kebab.identity.caller import Access, caller_access
 from search.api.adapters.retrieval import MAX_HITS, find_passages
 from search.api.search import READ
 from search.api.several import searchable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kebab.people.access.caller import Caller, caller_access
+from kebab.identity.caller import Caller, caller_access
 from kebab.tenancy.current_workspace import acting_in
 from search.api.query import run_search
 from search.api.search import READ

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from kebab.http.api.fields import TypedTextField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
 from search.api.query import awaited_seq, make_query
 from search.api.query_fields import AwaitedSeqField, EnumeratedField, FilterFields, drop_nulls

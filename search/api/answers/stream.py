@@ -9,8 +9,8 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from kebab.http.api.outages import OUTAGES, outage_of
-from kebab.people.access.caller import Access, refresh_access
-from kebab.people.models import TokenScope
+from kebab.identity.caller import Access, refresh_access
+from kebab.identity.models import TokenScope
 from kebab.tenancy.current_workspace import acting_in_step
 from kebab.wire import to_document, to_wire
 from search.access.querysets import visible_documents

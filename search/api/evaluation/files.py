@@ -7,7 +7,7 @@ from django.http import HttpResponse, QueryDict
 from rest_framework.parsers import DataAndFiles
 from rest_framework.request import Request
 
-from kebab.http.api.errors import FieldError, InvalidRequest, TooLarge
+from kebab.errors import FieldError, InvalidRequest, TooLarge
 from kebab.http.api.parsers import StrictMultiPartParser
 from kebab.http.api.serializers import strict_body
 from search.api.evaluation.serializers import NewTopics, TopicFile, build_topic

@@ -11,15 +11,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.parsers import StrictJSONParser
-from kebab.http.api.permissions import MANAGERS
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
+from kebab.identity.permissions import MANAGERS
 from search.api.evaluation.files import TopicFileParser, parse_collection, topics_response
 from search.api.evaluation.serializers import (
     DeletedTopicsSerializer,

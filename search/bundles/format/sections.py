@@ -12,7 +12,7 @@ from typing import Annotated, Final
 from django.db import models
 from pydantic import Field
 
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from search.bundles.format.layout import MAX_DIM
 from search.bundles.format.values import (
     MAX_COUNT,

@@ -4,8 +4,8 @@ from contextlib import suppress
 
 from django.conf import settings
 
-from kebab.http.api.errors import Conflict
-from kebab.people.models import AuditEvent, Workspace
+from kebab.errors import Conflict
+from kebab.identity.models import AuditEvent, Workspace
 from kebab.runtime.failpoints import reach
 from kebab.tenancy.current_workspace import acting_in
 from search.bundles.format.manifest import Manifest, manifest_digest

@@ -19,9 +19,9 @@ from django.db import DataError, IntegrityError, OperationalError, connection, t
 from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
-from kebab.http.api.errors import Conflict
+from kebab.errors import Conflict
+from kebab.identity.models import AuditEvent, Membership, Role, User, Workspace
 from kebab.people import audit
-from kebab.people.models import AuditEvent, Membership, Role, User, Workspace
 from kebab.people.workspace_settings.registry import clean_preferences
 from kebab.people.workspaces import check_slug
 from kebab.runtime.failpoints import reach

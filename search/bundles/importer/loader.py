@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.utils import timezone
 
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from kebab.runtime.failpoints import reach
 from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import BundleReader, DocumentRow

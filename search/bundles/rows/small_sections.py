@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from search.bundles.format.sections import SECTIONS_BY_NAME, section_rows
 from search.bundles.format.values import canonical_json, row_to_json
 from search.models import Judgement, Run, RunTopic, Source, SourceReader, SourceVersion, Topic

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
 from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_workspace, path_argument
 from kebab.cli.stage_bars import stages
+from kebab.exit_codes import Exit
 from kebab.people import audit
 from kebab.people.operator import command_line_access
 from search.bundles.export import export_bundle

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
+from kebab.cli.lookup import find_user
 from kebab.cli.parser import path_argument
 from kebab.cli.stage_bars import stages
-from kebab.people.lookup import find_user
+from kebab.exit_codes import Exit
 from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle
 
 

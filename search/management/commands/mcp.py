@@ -11,10 +11,10 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_workspace
-from kebab.http.api.errors import Forbidden
-from kebab.people.access.caller import Access, caller_of_token
+from kebab.errors import Forbidden
+from kebab.identity.caller import Access, caller_of_token
+from kebab.identity.tokens import verify_token
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import verify_token
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mcp.call_context import caller_accesses_or_refuse
 

@@ -15,11 +15,11 @@ from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
 from kebab.cli.parser import add_subcommand
 from kebab.cli.progress_bars import counting_bar
+from kebab.health.exporter import serve_metrics
+from kebab.identity.models import Workspace
 from kebab.observability import tracing
-from kebab.observability.metrics.exporter import serve_metrics
 from kebab.observability.metrics.store import begin_process
 from kebab.people import audit
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat

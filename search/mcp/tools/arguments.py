@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 
-from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest
 from kebab.http.api.parsers import check_text
 from kebab.wire import adapter_of, locate_error
 from search.libraries.context import DEFAULT_TOKENS as LIBRARY_TOKENS

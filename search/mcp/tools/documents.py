@@ -8,10 +8,10 @@ from urllib.parse import quote, unquote
 
 from django.db.models import Q, QuerySet
 
-from kebab.http.api.errors import InvalidRequest, NotFound
+from kebab.errors import InvalidRequest, NotFound
 from kebab.http.api.pagination import KeysetPage
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from search.access.querysets import visible_documents
 from search.answers import AnswerCitation
 from search.corpus.blobs import open_blob

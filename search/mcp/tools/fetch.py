@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from kebab.http.api.errors import NotFound
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.errors import NotFound
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.documents.addresses import place_path
 from search.mcp.call_context import Call

@@ -1,6 +1,6 @@
 """`resolve-library-id` and `query-docs`: libraries and snippets in their exact text formats."""
 
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
 from search.libraries.context import gather_context
 from search.libraries.find import RankedLibrary, find_libraries
 from search.libraries.formats import libraries_text, snippets_text

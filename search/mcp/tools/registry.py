@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kebab.http.api.errors import FieldError, InvalidRequest, Problem
-from kebab.http.api.permissions import Need
+from kebab.errors import FieldError, InvalidRequest, Problem
 from kebab.http.api.problems import log_problem
-from kebab.people.models import Role, TokenScope
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.permissions import Need
 from kebab.tenancy.current_workspace import acting_in
 from search.mcp.call_context import Call, CallStopped
 from search.mcp.tools.arguments import (

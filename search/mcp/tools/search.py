@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from search.engine.readback import read_passages
 from search.engine.search import milliseconds_since, resolve_scope_at_seq, search_in_scope
 from search.engine.several import search_several

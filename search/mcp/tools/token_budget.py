@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from django.utils.crypto import salted_hmac
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.errors import InvalidRequest
 from search.context import BudgetUnit
 from search.context.budget import text_counter
 from search.mcp.tools.outputs import ToolOutput, dump

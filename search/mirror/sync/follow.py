@@ -19,7 +19,7 @@ import psycopg
 from django.conf import settings
 from django.db import Error, close_old_connections, connection
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus.changelog import CHANNEL
 from search.metrics import SYNC_FAILURES
 from search.mirror.errors import MirrorBusy, MirrorDamaged, MirrorError, SyncTakesLong

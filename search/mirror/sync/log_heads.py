@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.db import connection
 from django.db.models.fields.json import KeyTransform
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import default_of
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.analysis import Analysis

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated

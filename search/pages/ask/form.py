@@ -8,8 +8,8 @@ from typing import Any, Final
 from django.http import QueryDict
 
 from kebab.http.api.serializers import validate_fields
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from search.access.querysets import visible_sources
 from search.answers import AnswerRequest
 from search.api.answers.serializers import AskBody, answer_request

@@ -8,10 +8,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
 from search.answers.citation_check import check_citations
 from search.answers.history import (
     answer_from_row,

@@ -10,7 +10,7 @@ from django.http import Http404
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.answers import AnswerCitation
 from search.api.querysets import chunk_in_context
 from search.models import Chunk

@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from search.answers import Answer, AnswerCitation, AnswerHit, AnswerState
 from search.answers.citation_check import CheckedCitation, CitationState
 from search.pages.ask.answer_text import render_answer, text_with_sources

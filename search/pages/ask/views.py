@@ -8,10 +8,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from kebab.http.api.errors import NotFound, Problem
+from kebab.errors import NotFound, Problem
+from kebab.identity.models import Workspace
 from kebab.pages.page import ActionPage, HtmxHttpRequest, WorkspacePage, apply_problem
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
 from search.answers import Answer, answer_question
 from search.answers.history import (
     answer_from_row,

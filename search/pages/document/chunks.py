@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.documents.addresses import place_path
 from search.models import Chunk, Document, MediaKind
 from search.pages.document.cited_range import CitedRange

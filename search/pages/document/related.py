@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus.content_ids import document_id
 from search.models import Document, SourceVersion
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from django.utils.safestring import SafeString
 from markdown_it.token import Token
 
-from kebab.extension import contributions
+from kebab.contributions import contributions
 from search.corpus.blobs import read_blob
 from search.models import Chunk, Document, MediaKind
 from search.pages.document.cited_range import CitedRange, ShownPart

@@ -6,12 +6,12 @@ from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
 
-from kebab.http.api.errors import NotFound
-from kebab.http.api.querysets import first_or_not_found
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import NotFound
+from kebab.identity.models import Role, Workspace
+from kebab.identity.reader import Reader
 from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Role, Workspace
-from kebab.people.reader import Reader
 from search.access.querysets import visible_documents
 from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob

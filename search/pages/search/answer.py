@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from django.http import HttpResponse
 
+from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, WorkspacePage
-from kebab.people.models import Workspace
 from search.answers import quote_answer
 from search.answers.markers import MARKER
 from search.api.answers.views import ASK

@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.engine.facets import source_titles
 from search.pages.search.form import FILTER_LABELS, SearchInput
 from search.retrieval.query.filters import MOMENTS

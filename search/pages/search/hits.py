@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from search.engine.facets import source_titles
 from search.evaluation.feedback import own_feedback
 from search.pages.bookmarks import bookmark_address, bookmarked

@@ -10,10 +10,10 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django_htmx.http import reswap, retarget
 
-from kebab.http.api.errors import Problem
-from kebab.http.api.permissions import Need
+from kebab.errors import Problem
+from kebab.identity.models import Role, TokenScope, Workspace
+from kebab.identity.permissions import Need
 from kebab.pages.page import HtmxHttpRequest, PostAction, apply_problem
-from kebab.people.models import Role, TokenScope, Workspace
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
 from search.evaluation.feedback import record_feedback

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django_htmx.http import replace_url, reswap
 
-from kebab.http.api.errors import Problem
+from kebab.errors import Problem
+from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, WorkspacePage, apply_problem
-from kebab.people.models import Workspace
 from search.engine.facets import count_facets
 from search.engine.search import search
 from search.models import Door

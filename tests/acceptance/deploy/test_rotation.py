@@ -6,8 +6,8 @@ from django.contrib.auth import get_user
 from django.test import Client, RequestFactory
 
 from kebab.encryption import decrypt, encrypt
-from kebab.people.models import AuditEvent, User
-from kebab.people.sessions import SessionStore, is_session_valid
+from kebab.identity.models import AuditEvent, User
+from kebab.identity.sessions import SessionStore, is_session_valid
 from search.corpus import ensure_source
 from search.models import Source
 from tests.cli.commands import run, run_json

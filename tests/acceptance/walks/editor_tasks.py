@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.acceptance.walks.task import Task
 from tests.acceptance.walks.visitor import Visitor
 

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.acceptance.walks.task import Task
 from tests.acceptance.walks.visitor import Visitor
 

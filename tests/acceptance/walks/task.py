@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import expect
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.acceptance.walks.visitor import Visitor
 
 

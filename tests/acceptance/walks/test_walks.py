@@ -6,7 +6,7 @@ Any console message and any failed request fails the walk.
 import pytest
 from playwright.sync_api import expect
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.acceptance.walks import admin_tasks, editor_tasks, member_tasks
 from tests.support.browser import needs_browser
 

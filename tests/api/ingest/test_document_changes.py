@@ -4,7 +4,7 @@ import pytest
 
 from ingest.models import Job
 from ingest.services import uploads
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.corpus import ensure_source, replace_document
 from search.corpus.blobs import open_blob
 from search.mirror import local_mirrors

@@ -7,7 +7,7 @@ import ir_measures
 import pytest
 
 from ingest.models import Job
-from kebab.people.models import AuditEvent, Role
+from kebab.identity.models import AuditEvent, Role
 from search.models import Run, Source
 from tests.api.refusals import refusal_of
 from tests.api.topics import (

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from ingest.api.jobs import events
 from ingest.models import Job, JobState
+from kebab.identity.models import Membership, Role
+from kebab.identity.tokens import mint_token
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Membership, Role
 from kebab.people.operator import command_line_access
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_token
 from search.corpus import ensure_source
 from tests.support.actors import make_member
 from tests.support.api import address

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState
 from ingest.progress import embedding_rows, eta_s, items_per_s
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.corpus import ensure_source
 from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client, token_client

@@ -7,7 +7,7 @@ import pytest
 from ingest.jobs.items import worker, writer
 from ingest.jobs.items.parser_pool import digester_pool
 from ingest.models import Job, Unreadable
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.corpus.blobs import has_blob
 from search.models import Document, SourceVersion
 from tests.api.refusals import refusal_of

@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet
 
 from kebab.encryption import decrypt
 from kebab.http.api.models import IdempotencyKey
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.models import Source
 from tests.api.refusals import refusal_of
 from tests.support.api import address

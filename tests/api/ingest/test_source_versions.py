@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.models import Job
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, SourceVersion
 from tests.api.refusals import refusal_of

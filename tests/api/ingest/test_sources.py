@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from ingest.jobs.queue.schedule import MAX_FAILURES, request_due_syncs
 from ingest.models import Job
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.mirror import local_mirrors
 from search.models import Document, Source

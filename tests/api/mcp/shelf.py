@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.utils import timezone
 
-from kebab.people.models import ApiToken, Workspace
-from kebab.people.tokens import mint_token
+from kebab.identity.models import ApiToken, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.libraries.source_stats import refresh_source_stats
 from search.models import Chunk, Document, Source

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 import anyio
 import pytest
 
-from kebab.people.access.caller import Caller, token_access
-from kebab.people.tokens import verify_token
+from kebab.identity.caller import Caller, token_access
+from kebab.identity.tokens import verify_token
 from search.mcp.call_context import Call, CallStopped
 from search.mcp.handshake import read_cancelled_id
 from search.mcp.threads import answer_in_thread

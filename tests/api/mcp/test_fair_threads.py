@@ -8,9 +8,9 @@ import pytest
 from mcp import Client, MCPError
 
 from kebab.http.admission.fair_queue import Capacity, FairQueue
+from kebab.identity.caller import Caller, token_access
+from kebab.identity.tokens import mint_token, verify_token
 from kebab.observability.metrics.refusals import PROBLEMS
-from kebab.people.access.caller import Caller, token_access
-from kebab.people.tokens import mint_token, verify_token
 from search.mcp import server
 from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.server import mcp_server

@@ -6,7 +6,7 @@ from anyio import to_thread
 from django.utils import timezone
 from mcp import MCPError
 
-from kebab.people.models import ApiToken
+from kebab.identity.models import ApiToken
 from kebab.people.token_lifecycle import mark_revoked
 from tests.api.mcp.clients import ERAS, Line
 from tests.api.mcp.shelf import commit

@@ -13,7 +13,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
-from kebab.people.models import Membership, OAuthClient, PersonalToken, Role
+from kebab.identity.models import Membership, OAuthClient, PersonalToken, Role
 from tests.api.mcp.clients import ERAS, PATIENCE_S
 from tests.api.mcp.shelf import commit
 from tests.support.actors import make_person

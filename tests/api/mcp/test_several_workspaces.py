@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.people.models import Membership, Role
-from kebab.people.tokens import mint_personal_token
+from kebab.identity.models import Membership, Role
+from kebab.identity.tokens import mint_personal_token
 from search.settings.rules import validate_rules
 from tests.api.mcp.clients import Line, text_of
 from tests.api.mcp.shelf import commit

@@ -7,8 +7,8 @@ import pytest
 from anyio import to_thread
 from mcp import MCPError
 
+from kebab.identity.tokens import mint_token
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_token
 from search.models import AskedQuery
 from tests.api.mcp.clients import ERAS, MANAGE, PATIENCE_S, Line, environment, text_of
 from tests.api.mcp.shelf import commit

@@ -15,7 +15,7 @@ from tests.support.stack import eventually, free_port
 @contextmanager
 def running_web_server() -> Iterator[str]:
     """Run the server during the block; yield its address."""
-    from kebab.http.application import create_application
+    from kebab.application import create_application
 
     port = free_port()
     url = f"http://127.0.0.1:{port}"

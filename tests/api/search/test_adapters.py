@@ -6,8 +6,8 @@ import pytest
 
 from ingest.api.adapters import openai_files
 from ingest.models import OPEN_STATES, Job, JobState
-from kebab.people.models import Membership, Role
-from kebab.people.tokens import mint_personal_token, mint_token
+from kebab.identity.models import Membership, Role
+from kebab.identity.tokens import mint_personal_token, mint_token
 from kebab.wsgi import application
 from search.models import Document
 from tests.support.actors import make_member, make_workspace, token_client

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.core.files.storage import default_storage
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.api.querysets import use_document_bytes
 from search.corpus.blobs import blob_name, read_blob, store_blob
 from search.models import Document

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from kebab.people.models import AuditEvent, Role
+from kebab.identity.models import AuditEvent, Role
 from search.models import Judgement, Topic
 from search.models.evaluation import MAX_SET_CHARS, MAX_TOPIC_CHARS, MAX_TOPIC_ID_CHARS
 from tests.api.refusals import refusal_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import GroupMember, Membership, Role
+from kebab.identity.models import GroupMember, Membership, Role
 from search.models import Feedback, Topic
 from search.models.evaluation import MAX_TOPIC_CHARS
 from tests.api.refusals import refusal_of

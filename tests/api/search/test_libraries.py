@@ -296,7 +296,7 @@ def test_deleted_chunk_is_left_out(reader, workspace):
 
 
 def test_missing_leg_is_named(reader, workspace, monkeypatch):
-    monkeypatch.setattr("search.engine.run.embedder_for_queries", lambda workspace, space: None)
+    monkeypatch.setattr("search.engine.candidates.embedder_for_queries", lambda workspace, space: None)
 
     assert context(reader, workspace, "hooks").json()["degraded"] == ["vector"]
     assert snippets(reader, workspace, "hooks")["degraded"] == []

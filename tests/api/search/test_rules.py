@@ -2,9 +2,9 @@
 
 import pytest
 
-from kebab.people.models import AuditEvent, Role, Workspace
+from kebab.identity.models import AuditEvent, Role, Workspace
+from kebab.identity.tokens import mint_personal_token
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_personal_token
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
 from search.settings.rules import validate_rules

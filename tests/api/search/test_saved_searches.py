@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kebab.identity.models import Group, Role
+from kebab.identity.tokens import mint_personal_token
 from kebab.people.members import remove_member
-from kebab.people.models import Group, Role
-from kebab.people.tokens import mint_personal_token
 from search.access.restrictions import restrict
 from search.models import SavedSearch, Source
 from tests.support.actors import bearer_client, make_member, make_workspace, member_client, person_client

@@ -7,7 +7,7 @@ import re
 import jsonschema
 
 from kebab.cli.report import report
-from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest
 from kebab.http.api.wire_schemas import load_schema, schema_names
 from tests.api.refusals import refusal_of
 from tests.support.published_schemas import PUBLISHED, generate_schema, schema_file

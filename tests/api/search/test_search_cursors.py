@@ -2,8 +2,8 @@
 
 import pytest
 
+from kebab.identity.models import Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from search.corpus import delete_documents
 from search.engine import pages as paging

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.models import Chunk
 from tests.integration.search.rerank.behaviours import FAILURES, results, tei
 from tests.support.api import address

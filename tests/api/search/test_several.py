@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.people.models import Membership, Role
-from kebab.people.tokens import mint_personal_token, mint_token
+from kebab.identity.models import Membership, Role
+from kebab.identity.tokens import mint_personal_token, mint_token
 from tests.api.refusals import refusal_of
 from tests.support.actors import bearer_client, make_person, make_workspace, person_client, token_client
 from tests.support.corpus import write

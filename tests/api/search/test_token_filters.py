@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import ApiToken, AuditEvent
+from kebab.identity.models import ApiToken, AuditEvent
 from tests.api.refusals import refusal_of
 from tests.support.actors import Role, bearer_client, member_client
 from tests.support.api import address

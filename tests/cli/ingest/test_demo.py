@@ -18,7 +18,7 @@ from ingest.parsers.markup.rst import parse_rst
 from ingest.parsers.titles import title_of
 from kebab.cli.client import job_progress
 from kebab.cli.in_process import this_process
-from kebab.people.models import AuditEvent, Membership, User
+from kebab.identity.models import AuditEvent, Membership, User
 from search.models import Chunk, Source
 from tests.cli.commands import run
 

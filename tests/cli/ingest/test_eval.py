@@ -4,7 +4,7 @@ import pytest
 from django.core.management.base import CommandError
 
 from ingest.cli.evaluation import beir as judged_set
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import replace_document
 from search.embedders.configured import workspace_embedder
 from search.embedders.hash_embedder import HashEmbedder

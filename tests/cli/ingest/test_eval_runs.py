@@ -4,7 +4,7 @@ import pytest
 from django.core.management.base import CommandError
 
 from ingest.cli.evaluation import run_topics
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from kebab.people.operator import command_line_access
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management.base import CommandError
 
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from kebab.people.operator import command_line_access
 from search.evaluation.feedback import record_feedback
 from search.evaluation.topic_sets import judged_topics

@@ -10,8 +10,8 @@ from ingest.jobs.queue.request import request_embedding
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobKind, JobState
 from kebab.cli.client import job_progress
-from kebab.cli.errors import Exit
-from kebab.people.models import AuditEvent, Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent, Workspace
 from search.models import Chunk, Document, Source
 from tests.cli.commands import error_of, run, run_json
 from tests.integration.ingest.connectors.authority import Authority

@@ -4,7 +4,7 @@ import pytest
 
 from ingest.jobs.queue.request import request_document, request_embedding
 from ingest.models import ItemState, JobItem
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from search.corpus import ensure_source
 from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import chunk, write

@@ -8,7 +8,7 @@ from cryptography.fernet import Fernet
 from ingest.connectors.git.credentials import decrypt_credentials
 from ingest.models import Job
 from kebab.cli.errors import CliError
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.models import Source
 from tests.cli.commands import error_of
 from tests.cli.ingest.asking import ask

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kebab.cli.errors import CliError, Exit
-from kebab.people.models import AuditEvent, Group
+from kebab.cli.errors import CliError
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of
 from search.models import Source
 from tests.cli.commands import error_of, run, run_json

@@ -8,7 +8,7 @@ from django.db import connection
 from ingest.jobs.queue.request import request_document, request_sync
 from ingest.models import Job
 from kebab.cli.errors import CliError
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.corpus import ensure_source
 from search.models import Source
 from tests.cli.ingest.asking import ask

@@ -12,8 +12,8 @@ from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobKind
 from kebab.cli.client.ingest_targets import Target, existing_path, target
 from kebab.cli.errors import CliError
-from kebab.people.models import AuditEvent
-from kebab.people.models.workspace import SLUG
+from kebab.identity.models import AuditEvent
+from kebab.identity.models.workspace import SLUG
 from search.corpus.blobs import read_blob
 from search.models import Document, Source
 from tests.cli.ingest.asking import ask

@@ -12,10 +12,10 @@ from kebab.cli import dispatch
 from kebab.cli.catalogue import COMMANDS, REPLACED, TASKS
 from kebab.cli.client.commands import api
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.errors import Exit
 from kebab.cli.in_process import this_process
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent, Membership
 from kebab.people.groups import create_group
-from kebab.people.models import AuditEvent, Membership
 from kebab.people.operator import command_line_access
 from tests.cli.commands import error_of, run, run_json
 from tests.support.actors import make_person

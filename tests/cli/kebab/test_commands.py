@@ -22,7 +22,7 @@ from tests.cli.commands import error_of
 _NOT_UTF8 = "caf\udce9"
 _DJANGOS = {"settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "verbosity"}
 _PACKAGES = {"kebab", "search", "ingest"}
-_ADMIN = "{'ingest.admin', 'search.admin', 'kebab.people.admin'}"
+_ADMIN = "{'ingest.admin', 'search.admin', 'kebab.admin.admin'}"
 
 
 class Terminal(io.StringIO):
@@ -182,5 +182,5 @@ def test_only_processes_that_serve_the_admin_import_it():
     assert code == 0
     assert out.splitlines() == [
         "[]",
-        "['ingest.admin', 'kebab.people.admin', 'search.admin']",
+        "['ingest.admin', 'kebab.admin.admin', 'search.admin']",
     ]

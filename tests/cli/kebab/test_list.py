@@ -1,7 +1,7 @@
 """`kebab list sources | documents | spaces | jobs | libraries`."""
 
 from ingest.jobs.queue.request import request_document, request_embedding
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from search.corpus import ensure_source
 from search.models import EmbeddingSpace, Source
 from tests.cli.commands import run, run_json

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from tests.cli.commands import error_of, run, run_json
 from tests.integration.search.answers.stub import errs, says, serving_model
 from tests.support.corpus import write

@@ -1,6 +1,6 @@
 import pytest
 
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from tests.cli.commands import error_of, run, run_json
 from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.schemas import validate

@@ -1,9 +1,9 @@
 import pytest
 from django.core.management.base import CommandError
 
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent
 from kebab.people import audit
-from kebab.people.models import AuditEvent
 from search.management.commands import mirror
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror

@@ -1,6 +1,6 @@
 import pytest
 
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from search.retrieval.types import Mode
 from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import chunk, make_workspace, write, write_each

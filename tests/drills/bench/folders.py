@@ -10,8 +10,8 @@ from django.conf import settings
 from ingest.cli.demo.corpus import write_corpus
 from ingest.models import Job
 from ingest.services.sources import sync_source
+from kebab.identity.models import Workspace
 from kebab.locations import DOCS
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from kebab.stack.paths import DataDirectory
 from search.corpus import ensure_source

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab.cli.errors import CliError
-from kebab.people.models import ApiToken
+from kebab.identity.models import ApiToken
 from search.evaluation.latency import percentile
 from search.mirror.local_mirrors import mirror_files
 from tests.cli.ingest.stub_server import serving

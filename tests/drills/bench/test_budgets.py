@@ -6,7 +6,7 @@ import pytest
 
 from ingest.models import Job
 from kebab.cli.output import people_console
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.models import Document
 from tests.cli.commands import run, run_json
 from tests.drills.bench.budgets.ingestion import ingest_folder

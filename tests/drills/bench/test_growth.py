@@ -1,6 +1,6 @@
 """Measurements of growth and of many workspaces; jobs are run whenever the command sleeps."""
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from tests.cli.commands import error_of, run_json
 from tests.drills.bench.command import Command
 from tests.drills.bench.growth import measure

@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.cli.judged_documents import embed_all
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.hash_embedder import HashEmbedder
 from tests.cli.commands import run_json
 from tests.cli.ingest.beir_folder import write_beir

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from kebab.people.models import TokenScope
-from kebab.people.tokens import mint_token
+from kebab.identity.models import TokenScope
+from kebab.identity.tokens import mint_token
 from search.models import ChunkVector
 from tests.drills.crash.model import HeldModel
 from tests.drills.crash.search_load import SearchLoad

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from ingest.jobs.queue.request import cancel
 from ingest.models import Job, JobState
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.stack.servers.addresses import redis_client_url
 from tests.drills.crash import invariants
 from tests.drills.crash.corpus import Corpus

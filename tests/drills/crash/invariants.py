@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.jobs.queue.report import ingest_report
 from ingest.models import ItemState, Job, JobItem, JobKind, JobState
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus.blobs import has_blob, read_blob
 from search.corpus.content_ids import content_hash
 from search.mirror import checks

@@ -9,9 +9,9 @@ import httpx
 
 from ingest.jobs.queue.request import request_sync
 from ingest.models import OPEN_STATES, Job
-from kebab.people.models import TokenScope, Workspace
+from kebab.identity.models import TokenScope, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.people.operator import command_line_caller
-from kebab.people.tokens import mint_token
 from kebab.people.workspaces import create_workspace
 from search.corpus import ensure_source
 from search.models import SourceKind

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _measure(slug: str, names: Sequence[Name]) -> int:
     django.setup()
-    from kebab.people.models import Workspace
+    from kebab.identity.models import Workspace
     from kebab.tenancy.current_workspace import acting_everywhere, acting_in
     from search.retrieval.types import Mode
     from tests.drills.evaluation.measure import ask_names, share_found
@@ -94,7 +94,7 @@ def _measure_floor(folders: Sequence[Path], queries: int) -> int:
 
 def _measure_code(options: argparse.Namespace) -> int:
     django.setup()
-    from kebab.people.models import Workspace
+    from kebab.identity.models import Workspace
     from kebab.tenancy.current_workspace import acting_everywhere, acting_in
     from search.context import ResponseMode
     from tests.drills.evaluation.code_retrieval import by_pack, by_ripgrep, by_search, by_tool

@@ -13,8 +13,8 @@ from anyio.from_thread import start_blocking_portal
 from django.conf import settings
 from mcp import Client, StdioServerParameters
 
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR
 from search.context import CODE_BUDGET, CodeRequest, ResponseMode, retrieve_code
 from search.context.budget import text_counter
 from search.engine.search import search

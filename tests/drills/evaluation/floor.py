@@ -8,8 +8,8 @@ from statistics import fmean
 
 from ingest.cli.judged_documents import Loader, embed_all
 from ingest.cli.scratch import scratch_workspace
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR
 from search.engine.search import search
 from search.evaluation.beir import JudgedSet, read_documents
 from search.evaluation.metrics import measure_each

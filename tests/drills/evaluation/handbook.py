@@ -8,8 +8,8 @@ from pathlib import Path, PurePath
 from ingest.jobs.queue.request import request_embedding, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobState
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.corpus import ensure_source
 from search.engine.search import search
 from search.engine.suggest import suggest

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.engine.search import search
 from search.models import Chunk
 from search.retrieval.types import Mode, SearchHit, SearchQuery

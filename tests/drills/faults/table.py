@@ -146,14 +146,14 @@ FAULTS = (
     ),
     Fault(
         name="token scope ignored",
-        file="kebab/http/api/permissions.py",
+        file="kebab/identity/permissions.py",
         right="        if self.scope not in access.scopes:",
         wrong="        if not access.scopes:",
         tests=("integration/kebab", "security/leaks/test_scopes.py"),
     ),
     Fault(
         name="revoked token accepted",
-        file="kebab/people/models/token.py",
+        file="kebab/identity/models/token.py",
         right="        return self.revoked_at is None and (",
         wrong="        return (",
         tests=("integration/kebab/people", "security/leaks"),

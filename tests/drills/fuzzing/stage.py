@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from ingest.models import Job, JobState
 from kebab.http.api.wire_schemas import schema_names
-from kebab.people.models import Group, GroupMember, Membership, Role, TokenScope, User, Workspace
-from kebab.people.tokens import mint_token
+from kebab.identity.models import Group, GroupMember, Membership, Role, TokenScope, User, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.webhooks.models import Endpoint
 from search.corpus import ensure_version
 from search.corpus.blobs import store_blob

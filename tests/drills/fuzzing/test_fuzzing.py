@@ -11,8 +11,8 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 
-from kebab.people.models import TokenScope
-from kebab.people.tokens import mint_token
+from kebab.identity.models import TokenScope
+from kebab.identity.tokens import mint_token
 from tests.drills.fuzzing.fuzz import fuzz
 from tests.drills.fuzzing.stage import CSRF_TOKEN, log_in
 from tests.support.paths import ROOT

@@ -25,7 +25,7 @@ from django.conf import settings  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from kebab.cli.lookup import find_workspace  # noqa: E402
-from kebab.people.models import Membership, Role, User, Workspace  # noqa: E402
+from kebab.identity.models import Membership, Role, User, Workspace  # noqa: E402
 from kebab.stack.servers.borrowed_servers import borrow_stack  # noqa: E402
 from kebab.stack.supervisor.state import running_state  # noqa: E402
 from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402

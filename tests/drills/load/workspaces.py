@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 
 from ingest.models import OPEN_STATES, Job
-from kebab.people.models import TokenScope, Workspace
-from kebab.people.tokens import mint_token
+from kebab.identity.models import TokenScope, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.stack.paths import DataDirectory
 from search.models import Chunk, Document
 from tests.drills.bench.budgets.search import heading_queries

@@ -9,8 +9,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.test import override_settings
 
+from kebab.identity.models import Group, Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Group, Workspace
 from kebab.people.operator import command_line_access
 from kebab.tenancy.owner_connection import owner_connection
 from search.corpus import replace_documents

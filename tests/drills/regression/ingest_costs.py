@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import ensure_source
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import sync_mirror

@@ -9,8 +9,8 @@ import ir_measures
 import yaml
 from ir_measures import nDCG
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.corpus import ensure_source
 from search.engine.search import search
 from search.mirror import local_mirrors

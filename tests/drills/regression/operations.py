@@ -7,8 +7,8 @@ from typing import Any
 import redis
 from django.conf import settings
 
-from kebab.people.models import Group, Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Group, Workspace
+from kebab.identity.reader import Reader
 from kebab.stack.servers.addresses import redis_client_url
 from search.context import ContextRequest, Surroundings, build_context_pack
 from search.engine.search import search

@@ -12,7 +12,7 @@ from ingest.connectors.web.page_memory import PageMemory
 from ingest.jobs.queue.request import request_sync
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from ingest.services.uploads import Upload, accept_upload
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_source
 from search.corpus.blobs import has_blob, lock_blobs, store_blob

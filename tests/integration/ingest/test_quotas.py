@@ -9,9 +9,9 @@ from ingest.services.jobs import retry_job
 from ingest.services.quarantine import retry_unreadable
 from ingest.services.sources import add_version, sync_source
 from ingest.services.uploads import Upload, accept_upload
-from kebab.http.api.errors import RateLimited, TooLarge
+from kebab.errors import RateLimited, TooLarge
+from kebab.identity.reader import OPERATOR
 from kebab.people.operator import command_line_access
-from kebab.people.reader import OPERATOR
 from search.corpus import ensure_source, ensure_version
 from search.models import Document
 from tests.support.api import quarantine

@@ -11,8 +11,8 @@ from ingest.jobs.queue.request import cancel, request_embedding, request_sync
 from ingest.models import Job, JobKind
 from kebab.celery import app
 from kebab.http.api.models import IdempotencyKey
-from kebab.people.access.caller import operator_access
-from kebab.people.models import OAuthClient
+from kebab.identity.caller import operator_access
+from kebab.identity.models import OAuthClient
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_nowhere
 from kebab.webhooks.endpoints import send_test

@@ -5,7 +5,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from kebab.people.models import AuditEvent, Membership, Role, User, Workspace
+from kebab.identity.models import AuditEvent, Membership, Role, User, Workspace
 from tests.pages.accounts.people import PASSWORD
 
 # The Redis of a kept data directory remembers for an hour how often an address of an earlier run has asked.

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 
 from kebab.http.security_headers import SecurityHeaders
-from kebab.people.models import Membership, Role, User, Workspace
+from kebab.identity.models import Membership, Role, User, Workspace
 from tests.security.leaks.routes import routes
 
 _VALUES = ("1" * 32, "1", str(uuid.UUID(int=1)), "x.css")

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from kebab.people.access.caller import Caller, member_access, readable_memberships
+from kebab.identity.caller import Caller, member_access, readable_memberships
+from kebab.identity.models import Membership, Role, User
 from kebab.people.invitations.lifecycle import find_invitation, invite, withdraw_invitation
-from kebab.people.models import Membership, Role, User
 from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.translation import get_language
 
-from kebab.people.models import User
+from kebab.identity.models import User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db

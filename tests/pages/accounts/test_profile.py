@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from kebab.people.models import User
-from kebab.people.tokens import mint_personal_token
+from kebab.identity.models import User
+from kebab.identity.tokens import mint_personal_token
 
 FIELDS = {"display_name": "Ada", "language": "de", "time_zone": "Asia/Tokyo", "theme": "dark"}
 

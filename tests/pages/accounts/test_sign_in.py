@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from kebab.people.models import AuditEvent, User
+from kebab.identity.models import AuditEvent, User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db

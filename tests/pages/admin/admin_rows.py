@@ -6,8 +6,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from ingest.models import Job, JobState, Unreadable
-from kebab.people.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, TokenGroup
-from kebab.people.tokens import mint_token
+from kebab.identity.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, TokenGroup
+from kebab.identity.tokens import mint_token
 from search.models import EmbeddingSpace, Source, SourceReader, SourceVersion
 from tests.pages.search.shelf import Passage, shelve
 from tests.support.actors import make_person

@@ -1,6 +1,6 @@
 import pytest
 
-from kebab.people.models import Role, User
+from kebab.identity.models import Role, User
 from tests.pages.admin.admin_rows import AdminRows
 from tests.support.actors import make_member, make_workspace
 

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from kebab.admin.management.commands import changepassword
+from kebab.identity.models import AuditEvent, Membership, Role, User
 from kebab.people import audit
-from kebab.people.models import AuditEvent, Membership, Role, User
 from tests.support.actors import make_member, make_person, make_workspace
 
 PASSWORDS = {"password1": "correct horse 77", "password2": "correct horse 77", "usable_password": "true"}

@@ -3,7 +3,7 @@
 import pytest
 
 from kebab.admin import changelist
-from kebab.people.models import Membership, Role
+from kebab.identity.models import Membership, Role
 from tests.support.actors import make_member, make_person, make_workspace
 
 

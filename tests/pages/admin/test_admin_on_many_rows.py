@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from ingest.models import Unreadable
 from kebab.admin.changelist import FOUND
 from kebab.admin.site import site
-from kebab.people.models import Membership, User
+from kebab.identity.models import Membership, User
 from tests.pages.admin.bulk_rows import fill
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from kebab.admin.site import site
-from kebab.people.models import AuditEvent, User
+from kebab.identity.models import AuditEvent, User
 from tests.pages.admin.bulk_rows import fill
 from tests.support.actors import make_workspace
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from kebab.people.models import Role, User
+from kebab.identity.models import Role, User
 from tests.support.actors import make_member, make_person
 
 

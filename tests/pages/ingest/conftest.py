@@ -5,7 +5,7 @@ from django.db import connection
 
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
-from kebab.people.models import Role, Workspace
+from kebab.identity.models import Role, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from tests.pages.search.shelf import make_member
 

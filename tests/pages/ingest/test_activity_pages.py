@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from ingest.models import Job, JobItem
 from ingest.pages.activity.acts import count_attention
-from kebab.people.access.caller import Caller, caller_access
-from kebab.people.models import AuditEvent, Group, Workspace
+from kebab.identity.caller import Caller, caller_access
+from kebab.identity.models import AuditEvent, Group, Workspace
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source

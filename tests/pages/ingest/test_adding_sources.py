@@ -9,7 +9,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.references import NamedCommits
 from ingest.models import Job
 from kebab.encryption import decrypt
-from kebab.people.models import AuditEvent, Group
+from kebab.identity.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of, restrict
 from search.models import Source
 from tests.pages.page_text import markup_of

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ingest.models import Job, Unreadable
-from kebab.people.models import Group
+from kebab.identity.models import Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source, ensure_version
 from tests.pages.page_text import markup_of

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, override
 
 from ingest.models import Job
 from ingest.skip_messages import explanations
-from kebab.people.models import Group, User
+from kebab.identity.models import Group, User
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Document, Source

@@ -1,7 +1,7 @@
 import pytest
 from django.test import Client
 
-from kebab.people.models import Role, User, Workspace
+from kebab.identity.models import Role, User, Workspace
 from tests.pages.search.shelf import make_member
 
 

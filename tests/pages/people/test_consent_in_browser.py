@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kebab.people.models import Membership, OAuthClient, PersonalToken, Role
+from kebab.identity.models import Membership, OAuthClient, PersonalToken, Role
 from tests.support.actors import make_member, make_workspace
 from tests.support.browser import needs_browser, session_cookie
 from tests.support.oauth import App

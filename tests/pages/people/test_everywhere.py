@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import Membership, Role
+from kebab.identity.models import Membership, Role
 from search.models import Document
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import shelve

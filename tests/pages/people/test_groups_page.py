@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from kebab.identity.models import Group, GroupMember
+from kebab.identity.tokens import mint_token
 from kebab.people.groups import add_to_group, create_group
-from kebab.people.models import Group, GroupMember
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member
 from tests.support.extensions import set_contributions

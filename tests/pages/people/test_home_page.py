@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kebab.http.api.permissions import ADMINS, Need
+from kebab.identity.models import Membership, Role, Workspace
+from kebab.identity.permissions import ADMINS, Need
 from kebab.pages.tabs import Tab
 from kebab.people.groups import create_group
-from kebab.people.models import Membership, Role, Workspace
 from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict
 from search.models import Document, Source

@@ -6,8 +6,8 @@ import uuid
 import pytest
 from django.core import mail
 
+from kebab.identity.models import Group, GroupMember, Invitation, Membership, Role
 from kebab.people.groups import add_to_group, create_group
-from kebab.people.models import Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import command_line_access
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member

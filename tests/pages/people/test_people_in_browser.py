@@ -3,11 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
+from kebab.identity.models import Role, User
+from kebab.identity.tokens import mint_token
 from kebab.people.groups import create_group
 from kebab.people.invitations.lifecycle import invite
-from kebab.people.models import Role, User
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token
 from tests.pages.search.shelf import make_member
 from tests.support.browser import needs_browser
 

@@ -10,11 +10,11 @@ from unittest.mock import patch
 import pytest
 from asgiref.sync import async_to_sync
 
+from kebab.identity.models import AuditEvent, Role, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.people import audit
 from kebab.people.groups import create_group
-from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings.registry import known_preferences
 from search.errors import GoldenQueriesWorse
 from search.models import Source

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from kebab.identity.models import ApiToken
+from kebab.identity.tokens import mint_token, verify_token
 from kebab.people.groups import create_group
-from kebab.people.models import ApiToken
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token, verify_token
 from tests.pages.page_text import markup_of
 
 TOKENS = "/w/handbook/tokens"

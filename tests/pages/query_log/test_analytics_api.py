@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.people.models import Group, Role
+from kebab.identity.models import Group, Role
 from kebab.people.workspaces import store_settings
 from search.query_log import statistics
 from tests.pages.query_log.factories import make_query

@@ -7,7 +7,7 @@ import pytest
 
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
-from kebab.people.models import AuditEvent, Role
+from kebab.identity.models import AuditEvent, Role
 from search.evaluation.metrics import DEFAULT_MEASURES, OWN_MEASURES
 from search.models import Judgement, Run, Topic
 from tests.pages.page_text import markup_of, text_of

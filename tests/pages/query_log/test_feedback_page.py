@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from kebab.people.access.caller import Caller, caller_access
-from kebab.people.models import Role
+from kebab.identity.caller import Caller, caller_access
+from kebab.identity.models import Role
 from search.evaluation.feedback import pending_feedback, record_feedback, store_topics_from_feedback
 from search.models import Judgement, Topic
 from tests.pages.page_text import text_of

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ingest.jobs.queue.run import run_job
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from search.models import Run, RunTopic
 from tests.pages.query_log.factories import make_query
 from tests.support.actors import make_member, make_workspace

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from django.utils import timezone
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from kebab.people.workspaces import store_settings
 from search.models import Change, QueryReview
 from search.query_log.storage import prune_queries

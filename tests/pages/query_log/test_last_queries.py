@@ -11,8 +11,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from kebab.cli.in_process import connect_in_process
-from kebab.people.models import Workspace
-from kebab.people.tokens import mint_token
+from kebab.identity.models import Workspace
+from kebab.identity.tokens import mint_token
 from kebab.stack.servers import borrowed_servers
 from search.models import AskedQuery
 from tests.api.mcp.clients import MANAGE, PATIENCE_S, environment, raw_line

@@ -10,8 +10,8 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kebab.people.access.caller import Caller, caller_access
-from kebab.people.reader import OPERATOR
+from kebab.identity.caller import Caller, caller_access
+from kebab.identity.reader import OPERATOR
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_everywhere, acting_nowhere
 from search.evaluation.judged import JudgedTopic

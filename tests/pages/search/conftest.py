@@ -1,6 +1,6 @@
 import pytest
 
-from kebab.people.models import User, Workspace
+from kebab.identity.models import User, Workspace
 from tests.pages.search.shelf import index, make_member, shelve
 
 PASSWORD = "correct horse 7"

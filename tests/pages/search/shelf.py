@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from kebab.people.models import Membership, Role, User, Workspace
+from kebab.identity.models import Membership, Role, User, Workspace
 from search.corpus import DocumentDraft, DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.blobs import store_blob
 from search.embedders.configured import configured_embedder, embedded_text

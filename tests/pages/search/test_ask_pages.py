@@ -6,7 +6,7 @@ import uuid
 import pytest
 from django.db import connection
 
-from kebab.people.models import Group, Role
+from kebab.identity.models import Group, Role
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import delete_documents
 from search.models import Document, KeptAnswer, Source

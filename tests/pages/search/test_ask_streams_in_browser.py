@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from kebab.people.models import Group, Membership
+from kebab.identity.models import Group, Membership
 from search.models import KeptAnswer, Source
 from tests.api.mcp.web_server import running_web_server
 from tests.integration.search.answers.fixtures import use  # noqa: F401  a fixture

@@ -2,7 +2,7 @@
 
 import re
 
-from kebab.people.models import Group
+from kebab.identity.models import Group
 from search.access.restrictions import restrict
 from search.models import Bookmark, Source
 from tests.pages.search.shelf import make_member

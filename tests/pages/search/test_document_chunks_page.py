@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from search.models import Chunk
 from tests.pages.search.shelf import Passage, make_member, shelve
 

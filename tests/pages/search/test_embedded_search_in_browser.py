@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import expect
 
-from kebab.people.tokens import mint_token
+from kebab.identity.tokens import mint_token
 from tests.pages.search.shelf import shelve
 from tests.support.browser import needs_browser
 from tests.support.corpus import chunk

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.people.models import Group, Role
+from kebab.identity.models import Group, Role
 from search.models import KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
 from tests.pages.search.shelf import make_member, shelve

@@ -3,7 +3,7 @@
 from django.db import OperationalError
 from django.urls import resolve
 
-from kebab.people.models import Membership, Workspace
+from kebab.identity.models import Membership, Workspace
 from tests.pages.search.shelf import shelve
 from tests.security.leaks.routes import routes
 
@@ -102,7 +102,7 @@ def test_outage_is_shown_on_a_page_with_the_time_to_retry(visitor, monkeypatch):
 
     visitor.raise_request_exception = False
     # Within the page, and before any page is reached.
-    for place in ("kebab.pages.page.access_of_request", "kebab.people.sessions.SessionStore.load"):
+    for place in ("kebab.pages.page.access_of_request", "kebab.identity.sessions.SessionStore.load"):
         monkeypatch.setattr(place, fail)
         response = visitor.get("/w/handbook/search?q=deploy")
         assert (response.status_code, response["Retry-After"]) == (503, "5"), place

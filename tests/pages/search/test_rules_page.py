@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import Role, Workspace
+from kebab.identity.models import Role, Workspace
 from search.settings.rules import list_rules
 from tests.support.actors import make_workspace, member_client
 from tests.support.corpus import write

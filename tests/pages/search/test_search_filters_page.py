@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kebab.people.models import Group
+from kebab.identity.models import Group
 from search.access.restrictions import restrict
 from search.mirror import local_mirrors
 from search.models import Document, Source

@@ -3,7 +3,7 @@
 import html
 import re
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.pages.search.hits import mark_words
 from search.retrieval.errors import NotSearchableYet
 from tests.pages.search.shelf import index, passages_of, shelve
@@ -167,7 +167,7 @@ def test_search_page_warns_of_missing_leg_lag_and_stale_hits(visitor, workspace,
     page = text_of(search_page(visitor, q="restart"))
     assert "may be outdated" in page
     assert "Recent changes" not in page
-    monkeypatch.setattr("search.engine.run.embedder_for_queries", lambda workspace, space: None)
+    monkeypatch.setattr("search.engine.candidates.embedder_for_queries", lambda workspace, space: None)
     monkeypatch.setattr("search.engine.search.local_mirrors.trigger_sync", lambda workspace_id: None)
     shelve(workspace, "new.md", "restart later")
 

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlencode
 
-from kebab.people.models import Group
+from kebab.identity.models import Group
 from search.access.restrictions import restrict
 from search.models import Feedback, Source
 from tests.pages.search.shelf import make_member

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from kebab.webhooks.models import Delivery, Endpoint
 from tests.support.actors import make_workspace, member_client
 

@@ -3,8 +3,8 @@
 import pytest
 
 from ingest.models import Job, JobItem
-from kebab.people.models import Group, GroupMember, Membership, TokenGroup
-from kebab.people.tokens import mint_token
+from kebab.identity.models import Group, GroupMember, Membership, TokenGroup
+from kebab.identity.tokens import mint_token
 from search.models import Source, SourceReader
 from tests.security.hidden_sources.requests import CANARY, RestrictedSource, finished_fields
 from tests.support.actors import Role, bearer_client, make_member, person_client

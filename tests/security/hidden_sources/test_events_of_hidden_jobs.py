@@ -8,8 +8,8 @@ from django.test import AsyncClient
 
 from ingest.api.jobs import events
 from ingest.models import Job
-from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenGroup
-from kebab.people.tokens import mint_token
+from kebab.identity.models import ApiToken, GroupMember, Membership, Role, TokenGroup
+from kebab.identity.tokens import mint_token
 from search.models import Source
 from tests.support.actors import make_member
 from tests.support.api import address

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from ingest.api.urls import urlpatterns
-from kebab.people.models import GroupMember
+from kebab.identity.models import GroupMember
 from search.models import Document, Source
 from tests.security.hidden_sources.requests import (
     BY_ID,

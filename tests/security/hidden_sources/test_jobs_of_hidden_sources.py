@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Job, Unreadable
-from kebab.people.models import GroupMember, TokenGroup, User
+from kebab.identity.models import GroupMember, TokenGroup, User
 from search.corpus.blobs import store_blob
 from search.models import Source
 from tests.security.hidden_sources.requests import CANARY, assert_silent, finished_fields, send

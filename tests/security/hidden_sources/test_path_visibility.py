@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.services.path_visibility import overlaps_hidden
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.reader import OPERATOR, Reader
 from search.corpus import ensure_source
 from search.models import Source, SourceReader
 from tests.security.hidden_sources.requests import send

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from kebab.people.models import AuditEvent, Group
+from kebab.identity.models import AuditEvent, Group
 from search.models import Source, SourceReader
 from tests.security.hidden_sources.requests import CANARY, send
 from tests.support.actors import Role, make_workspace

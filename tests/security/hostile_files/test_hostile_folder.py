@@ -17,7 +17,7 @@ from ingest.connectors.tree import printable_path
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
 from ingest.models import Job, JobItem
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import ensure_source
 from search.models import Chunk
 from search.retrieval.citation import parse_uri

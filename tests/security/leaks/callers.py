@@ -8,9 +8,9 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from kebab.people.models import ApiToken, Membership, Role, TokenScope, User
+from kebab.identity.models import ApiToken, Membership, Role, TokenScope, User
+from kebab.identity.tokens import mint_personal_token, mint_token
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_personal_token, mint_token
 from tests.security.leaks.canaries import CLOSED, THEIRS
 from tests.security.leaks.stage import Stage, join_group
 

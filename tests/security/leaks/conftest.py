@@ -6,8 +6,8 @@ from itertools import count
 import pytest
 from django.test import override_settings
 
+from kebab.identity.models import User
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import User
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState
 from kebab.http.api.models import IdempotencyKey
-from kebab.people.models import (
+from kebab.identity.models import (
     ApiToken,
     AuditEvent,
     Group,
@@ -23,7 +23,7 @@ from kebab.people.models import (
     User,
     Workspace,
 )
-from kebab.people.tokens import mint_token
+from kebab.identity.tokens import mint_token
 from kebab.people.workspaces import store_settings
 from kebab.webhooks.models import Delivery, Endpoint, EventType
 from search.corpus import DocumentLocation, ensure_version, replace_document

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 from django.utils import timezone
 
-from kebab.people.models import GroupMember, Membership, TokenGroup, TokenScope, User
-from kebab.people.tokens import mint_personal_token, verify_token
+from kebab.identity.models import GroupMember, Membership, TokenGroup, TokenScope, User
+from kebab.identity.tokens import mint_personal_token, verify_token
 from tests.security.leaks.callers import Caller
 from tests.security.leaks.canaries import CLOSED, THEIRS
 from tests.security.leaks.matrix import SUBJECTS, calls_about, faults_of_one, targets

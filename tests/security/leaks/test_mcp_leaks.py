@@ -7,9 +7,9 @@ import pytest
 from django.test import RequestFactory
 from rest_framework.exceptions import APIException
 
-from kebab.http.api.errors import ApiError
+from kebab.errors import ApiError
 from kebab.http.api.problems import log_problem
-from kebab.people.models import TokenScope
+from kebab.identity.models import TokenScope
 from search.mcp.call_context import Call
 from search.mcp.http import admit_request
 from search.mcp.resources import list_resources, read_resource

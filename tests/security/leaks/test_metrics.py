@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kebab.observability.health.scrape import scraper
+from kebab.health.scrape import scraper
 from tests.security.leaks.answers import leaks_in
 
 TOKEN = "operators-token"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import TokenScope
+from kebab.identity.models import TokenScope
 from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.calls import CALLS
 from tests.security.leaks.requests import send_call

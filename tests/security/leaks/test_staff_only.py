@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from django.apps import apps
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from tests.security.leaks.answers import shows
 from tests.security.leaks.requests import send_and_roll_back
 from tests.security.leaks.routes import routes

@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from kebab.people.models import User
+from kebab.identity.models import User
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import replace_document
 from search.embedders.configured import configured_embedder, embedded_text

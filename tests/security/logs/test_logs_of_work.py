@@ -6,7 +6,7 @@ import pytest
 
 from ingest.jobs.queue.request import request_embedding, request_sync
 from ingest.models import JobItem
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import ensure_source
 from search.mirror import local_mirrors
 from tests.security.leaks.answers import captured_log, leaks_in

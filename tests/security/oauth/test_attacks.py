@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.people.access.caller import caller_accesses, caller_of_token
-from kebab.people.models import AuditEvent, Membership, OAuthClient, OAuthGrant, PersonalToken
+from kebab.identity.caller import caller_accesses, caller_of_token
+from kebab.identity.models import AuditEvent, Membership, OAuthClient, OAuthGrant, PersonalToken
+from kebab.identity.tokens import verify_token
 from kebab.people.oauth import clients
-from kebab.people.tokens import verify_token
 from kebab.tenancy.current_workspace import acting_everywhere
 from tests.support.actors import bearer_client, make_member, make_workspace
 from tests.support.oauth import CHALLENGE, REDIRECT, RESOURCE, SITE, browser, make_app, register

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from ingest.api.jobs import events
 from ingest.models import Job, JobItem
-from kebab.people.models import (
+from kebab.identity.models import (
     ApiToken,
     Group,
     GroupMember,
@@ -27,7 +27,7 @@ from kebab.people.models import (
     User,
     Workspace,
 )
-from kebab.people.tokens import mint_token
+from kebab.identity.tokens import mint_token
 from search.corpus import replace_document
 from search.corpus.blobs import store_blob
 from search.libraries.source_stats import refresh_source_stats

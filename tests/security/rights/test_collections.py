@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kebab.people.models import Group
-from kebab.people.reader import Reader
+from kebab.identity.models import Group
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.engine.corpus import mirror_source
 from search.engine.search import search

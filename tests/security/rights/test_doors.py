@@ -8,11 +8,11 @@ import pytest
 from django.urls import URLPattern, get_resolver
 
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.caller import caller_access, caller_of_token
+from kebab.identity.models import AuditEvent, Role, TokenScope
+from kebab.identity.tokens import mint_personal_token, mint_token, verify_token
 from kebab.pages.page import ActionPage, WorkspacePage
-from kebab.people.access.caller import caller_access, caller_of_token
-from kebab.people.models import AuditEvent, Role, TokenScope
 from kebab.people.pages.settings import SettingsPage
-from kebab.people.tokens import mint_personal_token, mint_token, verify_token
 from kebab.people.workspace_settings.registry import known_preferences
 from search.settings.search_settings import RULES
 from tests.support.actors import bearer_client, make_member

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.reader import OPERATOR, Reader
 from search.access.predicate import chunks_in_scope, documents_in_scope
 from search.access.scope import Sources, resolve_scope
 from search.context.chunk_queries import read_chunks

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client, RequestFactory
 
-from kebab.http.api.errors import Forbidden
-from kebab.people.models import AuditEvent, Membership
-from kebab.people.operator_token import issue_operator_token, read_operator_token
+from kebab.errors import Forbidden
+from kebab.identity.models import AuditEvent, Membership
+from kebab.identity.operator_token import issue_operator_token, read_operator_token
 from search.mcp.http import admit_request
 from search.models import Source
 from tests.support.actors import make_person
@@ -38,7 +38,7 @@ def test_forged_changed_or_old_tokens_are_unknown(db, token, settings, monkeypat
     ):
         with subtests.test(forged=forged):
             assert api(forged).status_code == 401
-    monkeypatch.setattr("kebab.people.operator_token.time.time", lambda: int(at) + 601)
+    monkeypatch.setattr("kebab.identity.operator_token.time.time", lambda: int(at) + 601)
     assert read_operator_token(settings.SECRET_KEY, token) is None
 
 

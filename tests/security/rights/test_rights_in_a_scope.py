@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kebab.people.models import Group
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.models import Group
+from kebab.identity.reader import OPERATOR, Reader
 from search.access.querysets import visible_sources
 from search.access.scope import Sources, resolve_scope
 from search.models import Source, SourceReader

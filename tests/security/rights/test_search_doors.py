@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from kebab.people.models import GroupMember, Membership, Role
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.models import GroupMember, Membership, Role
+from kebab.identity.reader import OPERATOR, Reader
 from search.engine.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
 from search.models import Source
 from search.retrieval.types import SearchQuery

@@ -13,10 +13,10 @@ from django.test import Client
 
 from ingest.jobs.queue.request import request_sync
 from kebab.cli.client.commands.list import SCOPED_KINDS
-from kebab.people.access.caller import Caller as Identity
-from kebab.people.access.caller import caller_access, caller_of_token
-from kebab.people.models import AuditEvent, Role, TokenScope, User
-from kebab.people.tokens import mint_personal_token, mint_token, verify_token
+from kebab.identity.caller import Caller as Identity
+from kebab.identity.caller import caller_access, caller_of_token
+from kebab.identity.models import AuditEvent, Role, TokenScope, User
+from kebab.identity.tokens import mint_personal_token, mint_token, verify_token
 from kebab.webhooks.failure_mail import mail_disabled
 from kebab.webhooks.models import Delivery, Endpoint
 from search.bundles.rows.small_sections import write_small_sections

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from kebab.people.models import ApiToken, Group, GroupMember, Membership, Role, TokenGroup, User, Workspace
-from kebab.people.reader import Reader
-from kebab.people.tokens import mint_token
+from kebab.identity.models import ApiToken, Group, GroupMember, Membership, Role, TokenGroup, User, Workspace
+from kebab.identity.reader import Reader
+from kebab.identity.tokens import mint_token
 from search.corpus import replace_document
 from search.corpus.blobs import store_blob
 from search.libraries.source_stats import refresh_source_stats

@@ -8,9 +8,10 @@ from django.db.models import Model
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobKind, Unreadable, WebPage
+from kebab.health.row_level_security import tenant_models
 from kebab.http.api.models import IdempotencyKey
-from kebab.people.access.caller import operator_access
-from kebab.people.models import (
+from kebab.identity.caller import operator_access
+from kebab.identity.models import (
     AuditEvent,
     Group,
     GroupMember,
@@ -22,8 +23,7 @@ from kebab.people.models import (
     User,
     Workspace,
 )
-from kebab.people.tokens import mint_token
-from kebab.tenancy.checks import tenant_models
+from kebab.identity.tokens import mint_token
 from kebab.webhooks.endpoints import send_test
 from search.models import (
     Bookmark,

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import connection, connections
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.postgres.availability import DatabaseBreaker, database_breaker
 from kebab.tenancy.roles import OWNER

@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from kebab.tenancy.current_workspace import EVERYWHERE, workspace_setting
 from tests.cli.commands import run
 

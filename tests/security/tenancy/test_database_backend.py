@@ -10,7 +10,7 @@ import pytest
 from django.db import DataError, IntegrityError, ProgrammingError, connection, connections, transaction
 from psycopg import sql
 
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere, workspace_setting
 
 SHOWN = "SELECT current_setting('kebab.workspace_id', true)"

@@ -5,10 +5,10 @@ import re
 import pytest
 from django.db import connection
 
-from kebab.people.access.caller import readable_memberships
-from kebab.people.models import ApiToken, Group, GroupMember, Membership, TokenGroup
-from kebab.people.tokens import readable_tokens
-from kebab.tenancy.checks import tenant_models
+from kebab.health.row_level_security import tenant_models
+from kebab.identity.caller import readable_memberships
+from kebab.identity.models import ApiToken, Group, GroupMember, Membership, TokenGroup
+from kebab.identity.tokens import readable_tokens
 from kebab.tenancy.current_workspace import acting_in
 from search.models import SourceReader
 

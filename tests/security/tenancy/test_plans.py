@@ -11,7 +11,7 @@ import uuid
 import pytest
 from django.db import connection
 
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_in
 from kebab.tenancy.owner_connection import owner_connection
 from search.engine.suggest import suggest

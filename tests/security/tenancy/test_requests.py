@@ -5,7 +5,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from ingest.tasks import run_job_task
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, workspace_setting
 from tests.security.tenancy.tenants import MODELS
 from tests.security.tenancy.urlconf import counts

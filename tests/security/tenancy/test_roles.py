@@ -6,8 +6,9 @@ from django.db import DatabaseError, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from kebab.observability.health.checks import CheckStatus
-from kebab.tenancy import checks, roles
+from kebab.health import row_level_security as checks
+from kebab.health.checks import CheckStatus
+from kebab.tenancy import roles
 from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.policies import wall
 from kebab.tenancy.roles import OWNER, application_role, grant_to_application

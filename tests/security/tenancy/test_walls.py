@@ -5,7 +5,7 @@ from django.db import ProgrammingError, connection, transaction
 from django.db.models import Count
 from psycopg import sql
 
-from kebab.people.models import AuditEvent, Membership, Workspace
+from kebab.identity.models import AuditEvent, Membership, Workspace
 from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 from search.models import Chunk, Document, Source
 from tests.security.tenancy.tenants import MODELS, RECORDS, column_of

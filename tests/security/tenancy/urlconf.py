@@ -9,11 +9,11 @@ from psycopg import sql
 from rest_framework.response import Response
 
 from kebab.http.api import problems
-from kebab.http.api.permissions import Need
 from kebab.http.api.urls import below_workspace
 from kebab.http.api.views import ApiView, WorkspaceView
+from kebab.identity.models import Group, Role, Workspace
+from kebab.identity.permissions import Need
 from kebab.pages.page import Page, WorkspacePage
-from kebab.people.models import Group, Role, Workspace
 from tests.security.tenancy.tenants import MODELS
 
 handler400 = problems.bad_request

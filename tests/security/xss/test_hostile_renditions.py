@@ -7,7 +7,7 @@ from email.message import EmailMessage
 import pytest
 from docx import Document as WordDocument
 
-from kebab.people.models import Membership, Role, User, Workspace
+from kebab.identity.models import Membership, Role, User, Workspace
 from tests.pages.search.shelf import Passage, shelve
 from tests.security.xss.hostile import ADDRESS, hostile
 from tests.support.browser import needs_browser

@@ -8,9 +8,9 @@ from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState, WebPage
-from kebab.people.access.caller import operator_access
-from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
-from kebab.people.tokens import mint_token
+from kebab.identity.caller import operator_access
+from kebab.identity.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.webhooks.endpoints import send_test
 from search.mirror import local_mirrors
 from search.models import Feedback, Judgement, Run, RunTopic, SavedSearch, Source, Topic

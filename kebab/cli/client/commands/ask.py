@@ -10,8 +10,8 @@ from kebab.cli.client.connection import ApiProblem, Connection, Response
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
-from kebab.cli.errors import Exit
 from kebab.cli.output import plain
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "servers"
 EXAMPLES = (

@@ -5,7 +5,7 @@ from typing import Any
 from kebab.cli.catalogue import COMMANDS
 from kebab.cli.client.arguments import Parser
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 
 NEEDS = None
 EXAMPLES = (

@@ -17,8 +17,9 @@ from kebab.cli.client.job_progress import EmbeddingWatch, Job, follow, reload_jo
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.output import plain
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "workers"
 EXAMPLES = (

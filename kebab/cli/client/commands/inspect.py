@@ -10,8 +10,9 @@ from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import CliError, Exit, NotFound
+from kebab.cli.errors import CliError, NotFound
 from kebab.cli.output import plain
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "servers"
 EXAMPLES = ("kebab inspect doc guides/deploy.md", "kebab inspect job 0198a3e0-5c5c-7d10-a7a4-2f0f3c1d2e3f")

@@ -10,7 +10,7 @@ from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "servers"
 EXAMPLES = ("kebab list sources", "kebab list documents --workspace handbook --limit 1000 --json")

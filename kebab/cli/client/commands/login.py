@@ -9,7 +9,8 @@ from kebab.cli.client.connection import Connection
 from kebab.cli.client.http_transport import HttpTransport
 from kebab.cli.client.servers import is_secure, login_file, write_login
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
+from kebab.exit_codes import Exit
 
 NEEDS = None
 EXAMPLES = ("kebab login https://search.example.org", "kebab login https://search.example.org < token.txt")

@@ -9,7 +9,8 @@ from kebab.cli.client.job_progress import EmbeddingWatch
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "workers"
 EXAMPLES = ("kebab reembed --embedder http --workspace handbook", "kebab reembed status")

@@ -9,8 +9,9 @@ from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.output import plain
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "servers"
 EXAMPLES = (

@@ -7,7 +7,7 @@ from kebab.cli.client.arguments import Parser
 from kebab.cli.client.connection import ApiProblem, Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
 from kebab.locations import data_directory
 
 NEEDS: Needs = "running"

@@ -11,7 +11,8 @@ from kebab.cli.client.connection import Connection
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import Exit, NotFound
+from kebab.cli.errors import NotFound
+from kebab.exit_codes import Exit
 
 NEEDS: Needs = "servers"
 EXAMPLES = (

@@ -11,7 +11,8 @@ from kebab.cli.client.job_progress import follow
 from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
+from kebab.exit_codes import Exit
 
 EXAMPLES = (
     "kebab workspace create handbook --owner ada@example.org",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.evaluation.latency import Latencies
 from tests.drills.bench.budgets.clients import ClientRequest
 from tests.drills.bench.budgets.figures import Figure

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR
 from search.access.scope import resolve_scope
 from search.engine.corpus import mirror_source
 from search.mirror.query.lexical import TEXT_WEIGHT, LexicalLeg

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.base import Embedder
 from search.embedders.configured import configured_embedder, embedded_text
 from search.embedders.minilm import weights

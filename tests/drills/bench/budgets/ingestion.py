@@ -10,8 +10,8 @@ from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobState
 from ingest.services.uploads import Upload, accept_upload
 from kebab.cli.errors import CliError
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR
 from search.embedders.configured import configured_embedder
 from search.evaluation.latency import percentile
 from search.mirror import local_mirrors

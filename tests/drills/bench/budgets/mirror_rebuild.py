@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.evaluation.latency import Latencies
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror

@@ -9,7 +9,7 @@ from django.conf import settings
 from rich.console import Console
 
 from kebab.cli.progress_bars import spinner
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.stack.supervisor.state import running_state
 from search.models import Chunk, Document
 from tests.drills.bench.budgets.agents import mcp_figure

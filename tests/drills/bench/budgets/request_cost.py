@@ -12,7 +12,7 @@ import orjson
 
 from kebab.cli.errors import CliError
 from kebab.http.handlers import ViewHandler
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.retrieval.types import Mode
 from tests.drills.bench.budgets.figures import Figure
 from tests.drills.bench.budgets.search import WARM_UP, search_token

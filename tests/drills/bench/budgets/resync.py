@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ingest.cli.scratch import scratch_workspace
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.models import Document
 from tests.drills.bench.budgets.figures import Figure
 from tests.drills.bench.budgets.ingestion import ingest_folder, resync_s

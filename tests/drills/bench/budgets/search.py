@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from django.db import transaction
 
 from kebab.cli.errors import CliError
-from kebab.people.models import TokenScope, Workspace
-from kebab.people.reader import OPERATOR
+from kebab.identity.models import TokenScope, Workspace
+from kebab.identity.reader import OPERATOR
+from kebab.identity.tokens import mint_token
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_token
 from search.api.query import make_query
 from search.embedders.configured import clear_query_caches
 from search.engine.search import search

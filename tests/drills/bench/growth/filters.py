@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from ingest.cli.scratch import scratch_workspace
 from kebab.cli.errors import CliError
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from search.api.query import run_search
 from search.corpus import ensure_source, ensure_version

@@ -12,7 +12,7 @@ from django.db import connection
 from rich.console import Console
 
 from ingest.cli.scratch import scratch_workspace
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.stack.supervisor.state import running_state
 from search.embedders.base import Embedder
 from search.embedders.configured import configured_embedder

@@ -16,8 +16,8 @@ from django.db import connection
 from ingest.models import OPEN_STATES, Job
 from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
 from kebab.cli.errors import CliError
+from kebab.identity.models import Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspaces import create_workspace
 from kebab.stack.supervisor.state import running_state

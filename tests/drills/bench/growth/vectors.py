@@ -15,7 +15,7 @@ import numpy as np
 from django.db import transaction
 
 from ingest.jobs.kinds.embed import embed_batches
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.base import Embedder
 from search.models import Chunk, ChunkVector, EmbeddingSpace
 from search.vectors.backfill import batches_without_vector, store_vectors

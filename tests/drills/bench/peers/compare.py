@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.configured import configured_embedder
 from search.evaluation.beir import read_judged_set
 from search.retrieval.errors import EmbedderUnavailable

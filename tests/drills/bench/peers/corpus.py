@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.models import Chunk, ChunkVector
 from search.vectors.spaces import live_space
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR
 from search.embedders.configured import configured_embedder
 from search.engine.search import search
 from search.evaluation.beir import JudgedSet, read_documents

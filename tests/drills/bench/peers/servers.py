@@ -18,7 +18,7 @@ import numpy as np
 from django.conf import settings
 
 from kebab.cli.errors import CliError
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_logs import log_tail
 from search.evaluation.latency import Latencies

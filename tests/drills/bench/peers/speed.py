@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.embedders.configured import clear_query_caches, embedder_for_queries
 from search.evaluation.latency import Latencies
 from search.retrieval.types import Mode

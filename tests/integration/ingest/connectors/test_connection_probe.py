@@ -5,9 +5,9 @@ import pytest
 from ingest.connectors.git.local_copy import workspaces_with_repositories
 from ingest.errors import AddressNotAllowed, ConnectionFailed, FolderNotAllowed
 from ingest.services import connection_probe
-from kebab.http.api.errors import RateLimited
-from kebab.people.access.caller import Caller, caller_access
-from kebab.people.models import Role
+from kebab.errors import RateLimited
+from kebab.identity.caller import Caller, caller_access
+from kebab.identity.models import Role
 from search.models import Source
 from tests.integration.ingest.connectors.git.git_host import git_host
 from tests.integration.ingest.connectors.web.site import Page, html, redirect, serving

@@ -8,7 +8,7 @@ import pytest
 from ingest.connectors.folder_source import FolderSource
 from ingest.exports.source import ExportSource
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from search.corpus.blobs import read_blob
 from search.models import Document
 from tests.support.archives import tar_of, zip_of

@@ -7,8 +7,8 @@ from ingest.jobs.queue.failure_mail import source_owners
 from ingest.jobs.queue.request import request_sync
 from ingest.jobs.queue.retry import retry
 from ingest.models import Job
+from kebab.identity.models import Group, Membership, Role, User
 from kebab.people import audit
-from kebab.people.models import Group, Membership, Role, User
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source

@@ -12,7 +12,7 @@ from ingest.jobs.queue import lease, run
 from ingest.jobs.queue.request import cancel
 from ingest.models import Job, JobState
 from kebab.database.interruption import Interruption, interruptible
-from kebab.people.operator_token import OPERATOR_PREFIX
+from kebab.identity.operator_token import OPERATOR_PREFIX
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from search.models import Source

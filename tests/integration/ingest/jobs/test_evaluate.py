@@ -11,12 +11,12 @@ from ingest.jobs.queue.request import cancel, request_embedding
 from ingest.jobs.queue.retry import retry
 from ingest.models import Job
 from ingest.services.evaluation import cancel_and_delete_run, request_repetition, request_run
-from kebab.http.api.errors import NotFound, Unprocessable
-from kebab.people.access.caller import Caller, caller_access, token_access
-from kebab.people.models import AuditEvent, Group, Membership, Role
+from kebab.errors import NotFound, Unprocessable
+from kebab.identity.caller import Caller, caller_access, token_access
+from kebab.identity.models import AuditEvent, Group, Membership, Role
+from kebab.identity.tokens import mint_token
 from kebab.people.operator import command_line_access
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_token
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.runs import get_run
 from search.evaluation.settings import RunSettings

@@ -18,7 +18,7 @@ from ingest.jobs.queue.request import request_sync
 from ingest.jobs.queue.retry import retry
 from ingest.models import Unreadable
 from ingest.parsers.errors import Quarantined
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import ensure_version
 from search.corpus.blobs import has_blob
 from search.corpus.content_ids import content_hash

@@ -16,7 +16,7 @@ from ingest.parsers import registry
 from ingest.parsers.registry import WITH_OCR, parser_version_for
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from ingest.services.uploads import Upload, accept_upload, update_document
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from search.corpus import content_ids, ensure_source, ensure_version
 from search.models import ChunkVector, Document
 from tests.support.api import quarantine as set_aside

@@ -17,8 +17,8 @@ from ingest.jobs.queue.run import run_job
 from ingest.models import JobItem
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from ingest.services.uploads import delete_upload, update_document
-from kebab.http.api.errors import NotFound
-from kebab.people.reader import OPERATOR
+from kebab.errors import NotFound
+from kebab.identity.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.content_ids import content_hash
 from search.models import Document, Source

@@ -7,10 +7,10 @@ from ingest.chunking.types import CHUNKER_VERSION
 from ingest.jobs.queue.request import request_embedding, request_gate
 from ingest.models import Job, JobKind
 from ingest.services.uploads import delete_upload
-from kebab.cli.errors import Exit
-from kebab.people.models import AuditEvent, Role, Workspace
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent, Role, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token
 from kebab.people.workspaces import change_workspace
 from search.corpus import ensure_source
 from search.evaluation import gate

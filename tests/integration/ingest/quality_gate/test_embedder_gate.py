@@ -3,10 +3,10 @@
 import pytest
 
 from ingest.services.model_change import begin_reembedding, embedding_status
-from kebab.cli.errors import Exit
-from kebab.people.models import AuditEvent, Role
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent, Role
+from kebab.identity.reader import OPERATOR, Reader
 from kebab.people.operator import command_line_access
-from kebab.people.reader import OPERATOR, Reader
 from kebab.people.workspaces import store_settings
 from search.evaluation import gate
 from search.models import EmbeddingSpace, Run, Source

@@ -13,7 +13,7 @@ from ingest.jobs.queue.request import cancel, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from ingest.quality_gate.older_chunks import request_replacements
-from kebab.people.models import AuditEvent, Role
+from kebab.identity.models import AuditEvent, Role
 from search.corpus import ensure_source
 from search.evaluation import gate
 from search.models import Document

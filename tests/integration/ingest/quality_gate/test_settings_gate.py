@@ -2,12 +2,12 @@
 
 import pytest
 
-from kebab.cli.errors import Exit
-from kebab.http.api.errors import Conflict
-from kebab.people.access.caller import access_by_identity
-from kebab.people.models import AuditEvent, Role, Workspace
+from kebab.errors import Conflict
+from kebab.exit_codes import Exit
+from kebab.identity.caller import access_by_identity
+from kebab.identity.models import AuditEvent, Role, Workspace
+from kebab.identity.tokens import mint_token
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token
 from kebab.people.workspaces import change_workspace, store_settings
 from search.errors import GateOutOfTime, GoldenQueriesWorse
 from search.evaluation import gate

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.extension import contributions
-from kebab.people.models import Role, Workspace
+from kebab.contributions import contributions
+from kebab.identity.models import Role, Workspace
 from tests.support.actors import member_client
 from tests.support.corpus import make_workspace, write
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from kebab.application import create_application
 from kebab.http.admission.balance import WebLoad, close_when_crowded
-from kebab.http.application import create_application
 
 OTHER = """
 import sys

@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.handlers.asgi import ASGIRequest
 
+from kebab.errors import NotFound
 from kebab.http.admission import callers as callers_module
 from kebab.http.admission.callers import Callers
-from kebab.http.api.errors import NotFound
-from kebab.people.access.caller import access_of_request, caller_of
-from kebab.people.tokens import mint_token
+from kebab.identity.caller import access_of_request, caller_of
+from kebab.identity.tokens import mint_token
 from tests.support.actors import make_member
 
 WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")

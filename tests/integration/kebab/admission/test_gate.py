@@ -3,12 +3,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from kebab.application import create_application
+from kebab.health import probes
 from kebab.http.admission.body_budget import BodyBudget, Spool
-from kebab.http.admission.callers import record_caller
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.gate import Gate, Shares, ViewGate
-from kebab.http.application import create_application
-from kebab.observability.health import probes
+from kebab.identity.request_record import record_caller
 from tests.integration.kebab.admission.callers import (
     LEAVES,
     LONG,

@@ -8,12 +8,12 @@ from ipaddress import ip_network
 
 import pytest
 
+from kebab.application import create_application
+from kebab.health import responses
 from kebab.http.admission import connections, fair_queue, send_timeout
 from kebab.http.admission.connections import ConnectionGuard
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.watchdog import Watchdog
-from kebab.http.application import create_application
-from kebab.observability.health import responses
 
 pytestmark = pytest.mark.anyio
 

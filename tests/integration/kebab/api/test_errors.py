@@ -5,10 +5,10 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 
+from kebab.errors import FieldError, Problem
 from kebab.extension import Extension
-from kebab.http.api.errors import FieldError, Problem
+from kebab.health import scrape
 from kebab.http.api.problems import problem_document
-from kebab.observability.health import scrape
 from kebab.pages.page import apply_problem
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
 

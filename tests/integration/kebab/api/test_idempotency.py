@@ -7,7 +7,7 @@ from django.utils import timezone
 from kebab.http.api.idempotency import CLAIM_TIMEOUT, RETENTION, prune_idempotency_keys
 from kebab.http.api.models import IdempotencyKey
 from kebab.http.api.tasks import prune_idempotency_keys as prune_task
-from kebab.people.models import AuditEvent, Workspace
+from kebab.identity.models import AuditEvent, Workspace
 from kebab.stack.paths import DataDirectory
 from tests.support.actors import make_person, make_workspace, person_client, token_client
 from tests.support.concurrency import at_once

@@ -1,6 +1,6 @@
 from django.utils import timezone
 
-from kebab.people.models import AuditEvent, Role
+from kebab.identity.models import AuditEvent, Role
 from tests.support.actors import member_client, token_client
 
 

@@ -4,9 +4,9 @@ from django.urls import get_resolver
 from rest_framework.test import APIClient
 
 from kebab.http.api.views import WorkspaceView
-from kebab.people.access.caller import access_of_request
-from kebab.people.models import Role, TokenScope
-from kebab.people.tokens import mint_token
+from kebab.identity.caller import access_of_request
+from kebab.identity.models import Role, TokenScope
+from kebab.identity.tokens import mint_token
 from tests.support.actors import (
     bearer_client,
     make_member,

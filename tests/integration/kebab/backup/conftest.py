@@ -4,7 +4,7 @@ import pytest
 
 from ingest.checks import leftovers
 from ingest.jobs.queue import hints
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.tenancy.owner_connection import owner_connection
 from search.mirror.files import MirrorFiles
 from search.mirror.sync.sync import sync_mirror

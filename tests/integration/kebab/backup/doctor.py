@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.extension import contributions
-from kebab.observability.health.checks import CheckResult, run_checks
+from kebab.contributions import contributions
+from kebab.health.checks import CheckResult, run_checks
 from tests.support.extensions import set_contributions
 
 

@@ -9,8 +9,8 @@ from ingest.blob_cleanup import needed_blob_names, release_blobs
 from kebab.backup import archive
 from kebab.backup.deletion_lock import hold_deletions
 from kebab.backup.errors import BackupFailed
-from kebab.stack.servers.reachability import connect
 from kebab.stack.servers.wal_archive import wal_settings
+from kebab.tenancy.postgres.direct import connect
 from kebab.tenancy.roles import OWNER
 from search.corpus.blobs import blob_name, has_blob, read_blob, store_blob
 from tests.integration.kebab.backup.doctor import statuses

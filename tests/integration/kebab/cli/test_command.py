@@ -4,11 +4,12 @@ import pytest
 from django.db import OperationalError
 
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import CliError, Exit
+from kebab.cli.errors import CliError
 from kebab.cli.output import plain
-from kebab.http.api.errors import Forbidden
-from kebab.people.models import Workspace
-from kebab.people.tokens import mint_token
+from kebab.errors import Forbidden
+from kebab.exit_codes import Exit
+from kebab.identity.models import Workspace
+from kebab.identity.tokens import mint_token
 from kebab.stack.errors import StackBusy
 from tests.cli.commands import error_of, run, run_json
 from tests.support.actors import make_workspace

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from kebab.observability.health import server_checks
-from kebab.observability.health.checks import (
+from kebab.health import server_checks
+from kebab.health.checks import (
     MAX_OK_RESULTS,
     CheckResult,
     CheckStatus,

@@ -4,8 +4,9 @@ import socket
 import httpx
 import psutil
 
-from kebab.observability.health.process_checks import check_turns
-from kebab.observability.metrics import exporter, files
+from kebab.health import exporter
+from kebab.health.process_checks import check_turns
+from kebab.observability.metrics import files
 from kebab.observability.metrics.exposition import Page, sample_names, write_series
 from kebab.observability.metrics.metric import Family
 from kebab.observability.metrics.store import Store

@@ -1,7 +1,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from kebab.observability.health import scrape
+from kebab.health import scrape
 from kebab.observability.metrics.exposition import Page
 from kebab.stack.storage.blob_storage import blob_storage
 

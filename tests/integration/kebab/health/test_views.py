@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError
 
-from kebab.observability.health import pending_migrations, responses, server_checks, stores, versions, views
-from kebab.observability.health.scrape import scraper
+from kebab.health import pending_migrations, responses, server_checks, stores, views
+from kebab.health.scrape import scraper
 from kebab.runtime import draining
+from kebab.stack.servers import versions
 
 
 @pytest.fixture(autouse=True)

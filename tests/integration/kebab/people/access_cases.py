@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db import transaction
 
-from kebab.people.access.caller import Caller
-from kebab.people.access.report import explain_access
+from kebab.identity.caller import Caller
+from kebab.identity.models import Group, GroupMember, Membership, Role, TokenScope
+from kebab.identity.tokens import mint_token, readable_tokens
+from kebab.people.access_report import explain_access
 from kebab.people.api_operations import operations
-from kebab.people.models import Group, GroupMember, Membership, Role, TokenScope
-from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Document, Source, SourceReader
 from tests.support.actors import bearer_client, make_member, person_client
 from tests.support.corpus import write

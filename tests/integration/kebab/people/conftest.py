@@ -6,8 +6,8 @@ import pytest
 from django.urls import Resolver404, resolve
 from drf_spectacular.generators import SchemaGenerator
 
+from kebab.identity.models import Role
 from kebab.people.groups import create_group
-from kebab.people.models import Role
 from kebab.people.operator import command_line_access
 from tests.support.actors import member_client
 from tests.support.schemas import check_every_response

@@ -4,13 +4,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.http.api.errors import InvalidRequest, NotFound
-from kebab.people.access import report as simulator
-from kebab.people.access.caller import Caller
-from kebab.people.access.report import explain_access
+from kebab.errors import InvalidRequest, NotFound
+from kebab.identity.caller import Caller
+from kebab.identity.models import ApiToken, Group, Role, User
+from kebab.identity.tokens import mint_token, readable_tokens
+from kebab.people import access_report as simulator
+from kebab.people.access_report import explain_access
 from kebab.people.api_operations import operations
-from kebab.people.models import ApiToken, Group, Role, User
-from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Source
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - `corpus` calls `fill`
     callers,

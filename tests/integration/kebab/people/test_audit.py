@@ -4,10 +4,10 @@ import pytest
 from django.db import ProgrammingError, transaction
 from django.utils import timezone
 
+from kebab.identity.models import AuditEvent, Role
+from kebab.identity.models.audit import ImmutableAuditError
 from kebab.people import audit
 from kebab.people.audit import acting_from, record_person
-from kebab.people.models import AuditEvent, Role
-from kebab.people.models.audit import ImmutableAuditError
 from kebab.people.operator import command_line_access
 from tests.support.actors import make_member, person_client
 

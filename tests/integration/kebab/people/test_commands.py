@@ -3,11 +3,11 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.cli.errors import Exit
+from kebab.exit_codes import Exit
+from kebab.identity.models import ApiToken, AuditEvent, Membership, Workspace
+from kebab.identity.tokens import mint_token, verify_token
 from kebab.people.groups import create_group, rename_group
-from kebab.people.models import ApiToken, AuditEvent, Membership, Workspace
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token, verify_token
 from tests.cli.commands import error_of, run, run_json
 from tests.support.actors import make_member, make_person
 

@@ -1,7 +1,7 @@
+from kebab.identity.models import AuditEvent, Group, GroupMember, Membership, Role, TokenGroup
+from kebab.identity.tokens import mint_token, verify_token
 from kebab.people.groups import create_group
-from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, TokenGroup
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token, verify_token
 from tests.support.actors import (
     make_member,
     make_workspace,

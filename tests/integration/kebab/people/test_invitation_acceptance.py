@@ -4,7 +4,8 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, Forbidden, NotFound
+from kebab.errors import Conflict, Forbidden, NotFound
+from kebab.identity.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, User
 from kebab.people.groups import create_group, delete_group
 from kebab.people.invitations.lifecycle import (
     accept_as_new_user,
@@ -14,7 +15,6 @@ from kebab.people.invitations.lifecycle import (
     needs_account,
     withdraw_invitation,
 )
-from kebab.people.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, User
 from kebab.people.operator import command_line_access
 from tests.integration.kebab.people.invitations import ADDRESS, PASSWORD, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, make_workspace, member_client, person_client

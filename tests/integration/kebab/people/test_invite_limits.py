@@ -4,7 +4,7 @@ import uuid
 import pytest
 from django.core import mail
 
-from kebab.people.models import Invitation, Role
+from kebab.identity.models import Invitation, Role
 from tests.support.actors import make_member, make_workspace, member_client, person_client
 
 UNLIMITED = "1000000/minute"

@@ -2,8 +2,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from kebab.people.models import AuditEvent, Membership, Role, User
-from kebab.people.tokens import mint_token
+from kebab.identity.models import AuditEvent, Membership, Role, User
+from kebab.identity.tokens import mint_token
 from tests.support.actors import (
     make_member,
     make_person,

@@ -1,7 +1,7 @@
 import pytest
 
-from kebab.http.api.errors import InvalidRequest
-from kebab.people.models import AuditEvent
+from kebab.errors import InvalidRequest
+from kebab.identity.models import AuditEvent
 from kebab.people.operator import command_line_access
 from kebab.people.quotas import Quota, quota_of, set_quota
 

@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
+from kebab.identity.models import ApiToken, Group, GroupMember, Invitation, Membership, Role
+from kebab.identity.tokens import mint_token
 from kebab.people.groups import create_group
 from kebab.people.invitations.lifecycle import invite
-from kebab.people.models import ApiToken, Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token
 from tests.support.actors import make_member, member_client, token_client
 
 INVITED = {"email": "ada@example.org", "role": "viewer"}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kebab.identity.models import Role
 from kebab.people.api_operations import operations
-from kebab.people.models import Role
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - fill is called by the fixture
     callers,
     compare_permissions,

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from kebab.http.api.models import IdempotencyKey
-from kebab.people.models import ApiToken, AuditEvent
-from kebab.people.tokens import mint_token, verify_token
+from kebab.identity.models import ApiToken, AuditEvent
+from kebab.identity.tokens import mint_token, verify_token
 from tests.integration.kebab.people.token_requests import make, path, rotate
 from tests.support.actors import bearer_client
 

@@ -3,9 +3,9 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from kebab.people import tokens
-from kebab.people.models import ApiToken, AuditEvent, TokenGroup
-from kebab.people.tokens import mint_token, readable_tokens, verify_token
+from kebab.identity import tokens
+from kebab.identity.models import ApiToken, AuditEvent, TokenGroup
+from kebab.identity.tokens import mint_token, readable_tokens, verify_token
 from tests.integration.kebab.people.token_requests import make, path
 from tests.support.actors import bearer_client
 

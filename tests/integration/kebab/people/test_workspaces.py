@@ -2,9 +2,9 @@ import pytest
 from django.db import connection
 from rest_framework.exceptions import ValidationError
 
+from kebab.identity.models import AuditEvent, Membership, Role, Workspace
 from kebab.people import audit, deletion
 from kebab.people.api.serializers import PreferencesField
-from kebab.people.models import AuditEvent, Membership, Role, Workspace
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspace_settings.registry import Preference, preference
 from kebab.people.workspaces import create_workspace

@@ -6,8 +6,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from kebab.http.rate_limits.limiter import Limiter
-from kebab.people.models import Role, User
-from kebab.people.tokens import mint_token
+from kebab.identity.models import Role, User
+from kebab.identity.tokens import mint_token
 from tests.support.actors import make_member, make_workspace
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from kebab.cli.errors import Exit
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.errors import Conflict, NotFound
+from kebab.exit_codes import Exit
 from kebab.stack.nodes.registry import forget_node, list_nodes
 from tests.cli.commands import error_of, run_json
 from tests.integration.kebab.stack.databases import create_process

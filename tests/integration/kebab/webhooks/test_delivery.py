@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, InvalidRequest
+from kebab.errors import Conflict, InvalidRequest
+from kebab.identity.caller import operator_access
+from kebab.identity.models import AuditEvent
 from kebab.people import audit
-from kebab.people.access.caller import operator_access
-from kebab.people.models import AuditEvent
 from kebab.tenancy.current_workspace import acting_in
 from kebab.tenancy.owner_connection import owner_connection
 from kebab.webhooks.delivery import GIVE_UP_AFTER, KEEP, deliver_due, prune_deliveries

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.extension import contributions
-from kebab.observability.health.checks import CheckStatus
+from kebab.contributions import contributions
+from kebab.health.checks import CheckStatus
 from search.answers.errors import ModelFailed
 from search.answers.model.checks import check_model, check_settings
 from tests.integration.search.answers.stub import replies, says

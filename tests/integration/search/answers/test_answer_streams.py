@@ -7,10 +7,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from kebab.http.application import takes_long
-from kebab.people.models import Group
+from kebab.application import takes_long
+from kebab.identity.models import Group
+from kebab.identity.tokens import mint_token
 from kebab.people.token_lifecycle import mark_revoked
-from kebab.people.tokens import mint_token
 from search.api.answers import stream
 from search.models import KeptAnswer, Source
 from tests.integration.search.answers.stub import drips, hangs, in_turn, replies, says, thinks

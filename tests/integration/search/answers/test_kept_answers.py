@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.people.models import Group, Role
-from kebab.people.models.workspace import Workspace
+from kebab.identity.models import Group, Role
+from kebab.identity.models.workspace import Workspace
 from kebab.people.workspaces import store_settings
 from search.answers.history import prune_answers, store_answer
 from search.corpus import delete_documents

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.bundles.export import export_bundle
 from search.bundles.format.manifest import Manifest
 from search.bundles.importer.importer import ImportRequest, import_bundle

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from kebab.people.models import Group, Workspace
+from kebab.identity.models import Group, Workspace
 from search.corpus.blobs import store_blob
 from search.corpus.content_ids import place_key
 from search.models import Chunk, ChunkVector, Document, Judgement, Run, RunTopic, Source, SourceReader, Topic

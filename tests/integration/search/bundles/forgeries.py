@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.analysis import register_tokenizer
 from search.bundles.export import export_bundle
 from search.bundles.format.draft import compress_body

@@ -1,6 +1,6 @@
 """`kebab export` and `kebab import`."""
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from tests.cli.commands import error_of, run_json
 
 

@@ -7,10 +7,10 @@ import pytest
 from django.db import OperationalError, connection
 
 from ingest.jobs.queue import hints
-from kebab.http.api.errors import Conflict
-from kebab.observability.health.checks import CheckStatus
+from kebab.errors import Conflict
+from kebab.health.checks import CheckStatus
+from kebab.identity.models import AuditEvent, Membership, User, Workspace
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import AuditEvent, Membership, User, Workspace
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection

@@ -11,8 +11,8 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
-from kebab.http.api.errors import Conflict
-from kebab.people.models import Group, Workspace
+from kebab.errors import Conflict
+from kebab.identity.models import Group, Workspace
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, Topic
 from tests.integration.search.bundles.factories import rows_of
 from tests.integration.search.bundles.test_import import BEFORE_THE_COMMIT, bring_in

@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.bundles.format.manifest import manifest_digest
 from search.corpus.blobs import read_blob
 from search.models import Document, Source, SourceReader

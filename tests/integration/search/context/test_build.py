@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 from kebab.http.api.wire_schemas import load_schema
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.context import (
     Budget,
     BudgetUnit,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.context import CodeRequest, ResponseMode, pack_text, retrieve_code
 from search.context.text_format import NOTHING_FOUND
 from search.models import Source

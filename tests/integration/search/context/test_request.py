@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from kebab.people.models import Role
-from kebab.people.reader import Reader
+from kebab.identity.models import Role
+from kebab.identity.reader import Reader
 from search.context import ContextRequest, Surroundings, build_context_pack
 from search.models import Source
 from search.retrieval.types import SearchQuery

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import replace_document
 from search.corpus.changelog import CHANNEL, KEEP, append_changes, prune_changes
 from search.models import Change, Document

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import Outcome, delete_documents, replace_document, update_document_fields
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from tests.support.corpus import chunk, draft, make_place, make_workspace, write

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kebab.observability.health.checks import CheckStatus
+from kebab.health.checks import CheckStatus
 from kebab.people.workspaces import store_settings
 from search.embedders import checks as embedder_checks
 from search.embedders.configured import embedder_for_queries, workspace_embedder_name

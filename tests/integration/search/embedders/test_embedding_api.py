@@ -6,8 +6,8 @@ import pytest
 
 from ingest.models import Job
 from ingest.services import model_change
+from kebab.identity.models import AuditEvent
 from kebab.people.audit import operator_actor
-from kebab.people.models import AuditEvent
 from search.embedders.hash_embedder import HashEmbedder
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable

@@ -19,7 +19,7 @@ from ingest.services.model_change import (
     switch_spaces,
 )
 from ingest.tasks import end_spaces_task
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from search.errors import SpaceConflict
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.types import Mode

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.engine import search as engine
 from search.engine.pages import fetch_next_page
 from search.engine.run import run_search

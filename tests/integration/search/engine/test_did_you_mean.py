@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.engine.corpus import mirror_source
 from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.engine.corpus import mirror_source
 from search.mirror.query import exact

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kebab.people.models import Group as People
-from kebab.people.reader import Reader
+from kebab.identity.models import Group as People
+from kebab.identity.reader import Reader
 from search.access.restrictions import restrict
 from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.search import search

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
 from search.retrieval.types import Fusion, Group, Mode, SearchQuery
@@ -34,7 +34,7 @@ def fill(workspace):
 @pytest.fixture(autouse=True)
 def _calibrated(monkeypatch):
     """Treat cosines of the tests' model, which measure shared words, as the default model's."""
-    monkeypatch.setattr("search.engine.run.MODEL", "hash")
+    monkeypatch.setattr("search.engine.candidates.MODEL", "hash")
 
 
 def labels(result):
@@ -131,5 +131,5 @@ def test_explanation_and_why_not_name_the_floor(filled):
 
 
 def test_floor_labels_no_hit_for_an_uncalibrated_model(filled, monkeypatch):
-    monkeypatch.setattr("search.engine.run.MODEL", "another")
+    monkeypatch.setattr("search.engine.candidates.MODEL", "another")
     assert not any(labels(ask(filled, NONSENSE[0], Mode.HYBRID)))

@@ -5,7 +5,7 @@ import re
 import apsw
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.engine import hits
 from search.engine.corpus import mirror_source

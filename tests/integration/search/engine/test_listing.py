@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from search.engine.search import search
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorBusy

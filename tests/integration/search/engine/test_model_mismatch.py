@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from kebab.observability.health.checks import CheckStatus
-from kebab.people.reader import Reader
+from kebab.health.checks import CheckStatus
+from kebab.identity.reader import Reader
 from search.engine.retrievers import HybridRetriever, LexicalRetriever, VectorRetriever
 from search.mirror import checks
 from search.models import EmbeddingSpace

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.engine.facets import count_facets
 from search.engine.search import search
 from search.engine.suggest import suggest

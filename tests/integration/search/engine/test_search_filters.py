@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.embedders.configured import configured_embedder
 from search.engine.corpus import Corpus

@@ -1,6 +1,6 @@
 """Suggestions while a user types: titles, headings and words that they may see."""
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.engine.suggest import MAX_LIMIT, suggest
 from search.mirror import local_mirrors
 from search.models import Chunk, Document

@@ -1,9 +1,9 @@
 """Callers of a workspace, and topics for them."""
 
-from kebab.people.access.caller import Access, Caller, token_access
-from kebab.people.models import Group, TokenGroup, TokenScope, Workspace
+from kebab.identity.caller import Access, Caller, token_access
+from kebab.identity.models import Group, TokenGroup, TokenScope, Workspace
+from kebab.identity.tokens import mint_token, readable_tokens
 from kebab.people.operator import command_line_access
-from kebab.people.tokens import mint_token, readable_tokens
 from search.evaluation.judged import JudgedTopic, Qrel
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.http.api.errors import NotFound
-from kebab.people.models import Group
+from kebab.errors import NotFound
+from kebab.identity.models import Group
 from search.corpus import delete_documents
 from search.evaluation.feedback import (
     own_feedback,

@@ -4,8 +4,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from kebab.people.models import Workspace
-from kebab.people.reader import OPERATOR, Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import OPERATOR, Reader
 from search.engine.search import search
 from search.evaluation.judged import DocumentName, Qrel
 from search.evaluation.metrics import OWN_MEASURES

@@ -4,9 +4,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from kebab.http.api.errors import Conflict, NotFound
-from kebab.people.models import AuditEvent, Group
-from kebab.people.reader import OPERATOR, Reader
+from kebab.errors import Conflict, NotFound
+from kebab.identity.models import AuditEvent, Group
+from kebab.identity.reader import OPERATOR, Reader
 from search.embedders.configured import clear_query_caches
 from search.engine.search import search
 from search.evaluation.judged import Qrel

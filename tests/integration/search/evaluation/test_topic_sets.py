@@ -2,8 +2,8 @@
 
 import pytest
 
-from kebab.http.api.errors import Conflict, NotFound
-from kebab.people.models import AuditEvent, Group
+from kebab.errors import Conflict, NotFound
+from kebab.identity.models import AuditEvent, Group
 from search.corpus import delete_documents
 from search.errors import UnknownSource
 from search.evaluation import topic_sets

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.libraries.find import find_libraries
 from search.models import Source
 from tests.integration.search.libraries.factories import add_library

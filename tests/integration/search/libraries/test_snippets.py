@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.libraries.library import choose_library
 from search.libraries.snippets import SnippetPage, search_snippets
 from tests.support.corpus import chunk, write

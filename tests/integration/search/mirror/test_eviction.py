@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.mirror import files as mirror_files
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorAbsent

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import delete_documents
 from search.mirror.files import MirrorFiles
 from search.mirror.sync import follow, log_heads, sync

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.corpus import delete_documents
 from search.corpus.changelog import KEEP, prune_changes
 from search.mirror import connections, schema

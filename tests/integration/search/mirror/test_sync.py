@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.corpus import delete_documents, update_document_fields
 from search.mirror.errors import MirrorBusy

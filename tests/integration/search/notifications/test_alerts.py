@@ -7,10 +7,10 @@ import pytest
 from django.core import mail
 from django.db.models.functions import Now
 
-from kebab.http.api.errors import Forbidden, NotFound, Unprocessable
-from kebab.people.access.caller import Caller, caller_access
+from kebab.errors import Forbidden, NotFound, Unprocessable
+from kebab.identity.caller import Caller, caller_access
+from kebab.identity.models import Group, Membership, Role
 from kebab.people.members import remove_member
-from kebab.people.models import Group, Membership, Role
 from kebab.webhooks.models import Delivery
 from search.access.restrictions import restrict
 from search.models import SavedSearch, Source

@@ -10,7 +10,7 @@ import threading
 import psutil
 import pytest
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.mirror import local_mirrors
 from search.mirror.checks import _MOST_ROWS, mirror_rows
 from search.mirror.connections import _IDLE_READERS

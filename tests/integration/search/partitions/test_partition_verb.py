@@ -5,8 +5,8 @@ from collections import namedtuple
 import pytest
 from django.core.management.base import CommandError
 
-from kebab.cli.errors import Exit
-from kebab.people.models import AuditEvent
+from kebab.exit_codes import Exit
+from kebab.identity.models import AuditEvent
 from search.corpus import partitions
 from search.corpus.partitions import TABLES
 from tests.cli.commands import error_of, run, run_json

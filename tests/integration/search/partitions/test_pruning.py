@@ -5,7 +5,7 @@ import re
 import pytest
 from django.db import connection
 
-from kebab.people.reader import OPERATOR
+from kebab.identity.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_in
 from search.corpus.partitions import TABLES
 from search.corpus.remove import delete_documents

@@ -3,8 +3,8 @@
 import pytest
 from django.core.checks import run_checks
 
-from kebab.extension import contributions
-from kebab.observability.health.checks import CheckStatus
+from kebab.contributions import contributions
+from kebab.health.checks import CheckStatus
 from search.rerank.checks import check_reranker, check_settings
 from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable

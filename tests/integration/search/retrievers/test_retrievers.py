@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.corpus.remove import delete_documents
 from search.engine.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
 from search.engine.search import index_version

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
 from search.embedders.configured import configured_embedder
 from search.engine.readback import read_visible

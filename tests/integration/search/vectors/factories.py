@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from search.retrieval.fusion.legs import ID
 from tests.support.corpus import write
 

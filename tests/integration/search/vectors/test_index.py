@@ -7,11 +7,11 @@ import pytest
 from django.db import connection, connections, transaction
 from psycopg.errors import LockNotAvailable
 
-from kebab.extension import contributions
+from kebab.contributions import contributions
+from kebab.identity.models import Role, Workspace
+from kebab.identity.reader import Reader
 from kebab.people import deletion
-from kebab.people.models import Role, Workspace
 from kebab.people.operator import command_line_access
-from kebab.people.reader import Reader
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.roles import OWNER

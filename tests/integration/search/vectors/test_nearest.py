@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.test import override_settings
 
-from kebab.people.reader import Reader
+from kebab.identity.reader import Reader
 from search.access.scope import resolve_scope
 from search.embedders.configured import configured_embedder
 from search.models import ChunkVector

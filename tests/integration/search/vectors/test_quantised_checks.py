@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.observability.health.checks import CheckStatus
+from kebab.health.checks import CheckStatus
 from search.vectors.quantised_checks import check_all_codes, check_codes
 from search.vectors.quantised_file import read_codes, write_codes
 from search.vectors.quantised_index import CodeCache

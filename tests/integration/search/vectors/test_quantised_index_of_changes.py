@@ -5,9 +5,9 @@ import threading
 from django.db import OperationalError, connection, transaction
 from django.db.models import F
 
+from kebab.identity.reader import Reader
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
-from kebab.people.reader import Reader
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from search.access.scope import resolve_scope

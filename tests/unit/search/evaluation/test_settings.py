@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.models import Workspace
+from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference, ranking_preferences
 from search.evaluation.judged import JudgedTopic
 from search.evaluation.settings import RunSettings

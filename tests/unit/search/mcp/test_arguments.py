@@ -1,6 +1,6 @@
 import pytest
 
-from kebab.http.api.errors import InvalidRequest
+from kebab.errors import InvalidRequest
 from search.mcp.tools.arguments import CodebaseArguments, read_arguments
 
 

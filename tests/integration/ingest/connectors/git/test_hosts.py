@@ -9,7 +9,7 @@ from django.core import serializers
 
 from ingest.connectors.git.credentials import Credentials, decrypt_credentials, rotate_credentials
 from ingest.models import Job
-from kebab.people.models import AuditEvent
+from kebab.identity.models import AuditEvent
 from search.models import Source
 from tests.integration.ingest.connectors.git.documents import place_of, source_of
 from tests.integration.ingest.connectors.git.git_host import git_host

@@ -13,8 +13,8 @@ from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
 from ingest.services.connection_probe import probe_connection
-from kebab.people.access.caller import Caller, caller_access
-from kebab.people.models import Role
+from kebab.identity.caller import Caller, caller_access
+from kebab.identity.models import Role
 from search.models import Document
 from tests.integration.ingest.connectors.records.hosts import ATOM, HOSTS, RSS, feed_host, webdav_host
 from tests.support.actors import make_member

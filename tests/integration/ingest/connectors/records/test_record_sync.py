@@ -17,7 +17,7 @@ from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
 from ingest.jobs.queue.retry import retry
-from kebab.people.models import Group
+from kebab.identity.models import Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.corpus.blobs import list_blobs

@@ -1,0 +1,129 @@
+"""Checks of the processes: each queue has a worker, and no process is stuck."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+import redis
+from django.conf import settings
+from django.db.models.functions import Now
+
+from kebab.health.checks import (
+    CheckResult,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
+from kebab.http.admission.watchdog import STALLED
+from kebab.observability.metrics.aggregate import ProcessReader
+from kebab.observability.metrics.files import metrics_folder
+from kebab.runtime.connection_limits import STALLED_S
+from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
+from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.supervisor.state import running_state
+from kebab.stack.supervisor.watchdog import stuck_workers
+
+#: The name of the check.
+PROCESSES = "processes"
+# With workers on separate machines no process takes from `mirror`: each node's mirror process polls, and a
+# message only makes it sooner.
+_QUEUES = tuple(queue for queue in (*WORKER_QUEUES, *EMBED_QUEUES) if queue != "mirror")
+# Workers start a few seconds after the web process.
+_STARTS_WITHIN = timedelta(seconds=60)
+_RESTART = "See the logs of that process; what runs it (kebab up, a service) is to start it again."
+
+
+def check_processes(repair: bool = False) -> Iterator[CheckResult]:
+    """Check that each queue has a worker, that beat runs, and that each web node has a mirror process."""
+    living = list(StackProcess.objects.filter(heartbeat_at__gt=_fresh_since()))
+    if not living and not _is_expected():
+        yield warning_result(PROCESSES, "no stack runs here: documents wait until one does", "Run: kebab up")
+        return
+    missing = list(_missing_processes(living))
+    if missing and _is_starting(living):
+        yield warning_result(
+            PROCESSES, f"not all have started yet: {'; '.join(missing)}", "Look again in a minute."
+        )
+    elif missing:
+        yield failed_result(PROCESSES, "; ".join(missing), _RESTART)
+    else:
+        yield ok_result(PROCESSES, f"{len(living)} show signs of life, each queue has a worker")
+    yield from _check_silent(repair)
+    yield from _check_stuck(living)
+
+
+def check_turns(repair: bool = False) -> CheckResult:
+    """Check that the threads of this node's web processes finish their requests."""
+    stalled = ProcessReader(metrics_folder()).max_values(STALLED.family.name)
+    stuck = [f"process {pid}: none for {s:,.0f} s" for pid, s in sorted(stalled.items()) if s > STALLED_S]
+    if not stuck:
+        return ok_result("turns", "threads of web processes come back")
+    remedy = "It ends by itself after two minutes, and is started again; web.log has what hung."
+    return failed_result("turns", f"threads of web processes don't come back ({'; '.join(stuck)})", remedy)
+
+
+def has_workers() -> bool:
+    """Return whether some worker has a fresh heartbeat, so that due jobs start soon."""
+    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=_fresh_since()).exists()
+
+
+def _missing_processes(living: Sequence[StackProcess]) -> Iterator[str]:
+    served = {queue for each in living if each.role == ProcessRole.WORKER for queue in each.queues}
+    for queue in _QUEUES:
+        if queue not in served:
+            yield f"no worker takes from the queue {queue}"
+    if not _nodes(living, ProcessRole.BEAT):
+        yield "no beat runs: nothing is swept, synced by schedule or thrown away"
+    for node in sorted(_nodes(living, ProcessRole.WEB) - _nodes(living, ProcessRole.MIRROR)):
+        yield f"no mirror process runs on {node}"
+
+
+def _nodes(living: Sequence[StackProcess], role: ProcessRole) -> set[str]:
+    return {each.node for each in living if each.role == role}
+
+
+def _check_silent(repair: bool) -> Iterator[CheckResult]:
+    """Check for processes that ended without a notice; their rows are deleted after ten minutes anyway."""
+    silent = StackProcess.objects.filter(heartbeat_at__lte=_fresh_since())
+    names = [str(each) for each in silent.order_by("node", "name")]
+    if not names:
+        return
+    if repair:
+        silent.delete()
+        yield repaired_result("silent processes", f"{', '.join(names[:5])}; forgotten")
+    else:
+        yield warning_result(
+            "silent processes", f"{', '.join(names[:5])} gave no sign for {FRESH_S:.0f} s", _RESTART
+        )
+
+
+def _check_stuck(living: Sequence[StackProcess]) -> Iterator[CheckResult]:
+    try:
+        found = [
+            f"pid {pid} on {node}"
+            for node in sorted(_nodes(living, ProcessRole.WORKER))
+            for pid in stuck_workers(node, settings.REDIS_URL)
+        ]
+    except redis.RedisError:
+        return  # another check reports that
+    if found:
+        yield failed_result("stuck workers", f"{', '.join(found)}: work waits and none is started", _RESTART)
+
+
+def _is_expected() -> bool:
+    """Return whether processes are expected: a stack runs here, or the servers are external, so it may run
+    elsewhere.
+    """
+    state = running_state(settings.KEBAB_DATA_DIR)
+    return bool(state is not None and state.url) or not settings.KEBAB_EMBEDDED_POSTGRES
+
+
+def _is_starting(living: Sequence[StackProcess]) -> bool:
+    ids = [each.pk for each in living]
+    older = StackProcess.objects.filter(pk__in=ids, started_at__lt=Now() - _STARTS_WITHIN)
+    return bool(living) and not older.exists()
+
+
+def _fresh_since() -> object:
+    return Now() - timedelta(seconds=FRESH_S)

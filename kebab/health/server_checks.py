@@ -1,0 +1,166 @@
+"""Checks of the servers and libraries that Kebab depends on."""
+
+import redis
+from django.db import DatabaseError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from psycopg import sql
+
+from kebab.contributions import lazy
+from kebab.health.checks import (
+    CheckResult,
+    CheckStatus,
+    DoctorCheck,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
+from kebab.health.environment_checks import check_clock, check_configuration, check_disks
+from kebab.health.pending_migrations import find_later, find_missing
+from kebab.health.process_checks import PROCESSES, check_processes, check_turns
+from kebab.health.row_level_security import WALLS, check_row_level_security
+from kebab.stack.servers.postgres_requirements import (
+    MIN_PGVECTOR,
+    MIN_POSTGRES,
+    PACKAGES,
+    pgvector_warning,
+)
+from kebab.stack.servers.redis_client import redis_client
+from kebab.stack.servers.versions import (
+    Version,
+    format_version,
+    parse_version,
+    pgvector_version,
+    postgres_version,
+    sqlite_version,
+)
+from kebab.tenancy.owner_connection import owner_connection
+
+MIN_REDIS = (6, 2)
+# Indexes in creation are skipped; those of vectors have a check of their own.
+_INVALID_INDEXES = r"""
+SELECT c.relnamespace::regnamespace::text, c.relname
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.relkind = 'i' AND c.oid >= 16384 AND NOT (i.indisvalid AND i.indisready)
+    AND c.relname NOT LIKE 'vector\_hnsw\_%'
+    AND NOT EXISTS (SELECT 1 FROM pg_stat_progress_create_index p WHERE p.index_relid = c.oid)
+ORDER BY 1, 2
+"""
+# Older versions can corrupt a WAL file that two connections write, or overflow on crafted FTS5 data.
+MIN_SQLITE = (3, 53, 2)
+
+
+def check_postgres(repair: bool = False) -> CheckResult:
+    """Check that Postgres answers and is new enough."""
+    try:
+        return _compare("postgres", postgres_version(), (MIN_POSTGRES,))
+    except DatabaseError as error:
+        return failed_result(
+            "postgres", f"can't be reached: {error}", "Run: kebab up, or check DATABASE_URL."
+        )
+
+
+def check_pgvector(repair: bool = False) -> CheckResult:
+    """Check that pgvector is in the database and new enough."""
+    try:
+        version = pgvector_version()
+    except DatabaseError as error:
+        return failed_result("pgvector", f"can't be asked for: {error}", "Postgres first.")
+    if version is None:
+        remedy = "Run: kebab init; on a server of your own: CREATE EXTENSION vector"
+        return failed_result("pgvector", "is not installed in the database", remedy)
+    if fault := pgvector_warning(version):
+        remedy = (
+            f"Install a newer one from {PACKAGES}, then run as a superuser: ALTER EXTENSION vector UPDATE"
+        )
+        if version >= MIN_PGVECTOR:
+            return warning_result("pgvector", f"is {format_version(version)}: {fault}", remedy)
+    return _compare("pgvector", version, MIN_PGVECTOR)
+
+
+def check_redis(repair: bool = False) -> CheckResult:
+    """Check that Redis answers, is new enough and has an append-only file."""
+    try:
+        with redis_client() as client:
+            version = parse_version(client.info("server")["redis_version"])
+            has_aof = client.info("persistence").get("aof_enabled") == 1
+    except redis.RedisError as error:
+        return failed_result("redis", f"can't be reached: {error}", "Run: kebab up, or check REDIS_URL.")
+    found = _compare("redis", version, MIN_REDIS)
+    if found.status is CheckStatus.OK and not has_aof:
+        detail = f"{found.detail}, no append-only file: what is queued is lost with it"
+        return warning_result("redis", detail, "Set appendonly yes in its configuration.")
+    return found
+
+
+def check_migrations(repair: bool = False) -> CheckResult:
+    """Check that the database has the migrations of this code."""
+    try:
+        missing = missing_migrations()
+    except DatabaseError as error:
+        return failed_result("migrations", f"can't be read: {error}", "Postgres first.")
+    if missing:
+        return failed_result("migrations", f"not applied: {', '.join(missing[:5])}", "Run: kebab init")
+    if later := later_migrations():
+        detail = f"all are applied, and {', '.join(later[:5])} of a later version"
+        return warning_result(
+            "migrations", detail, "Right while two versions run side by side, or after a way back."
+        )
+    return ok_result("migrations", "all are applied")
+
+
+def check_sqlite(repair: bool = False) -> CheckResult:
+    """Check that the SQLite of the mirrors is a safe version."""
+    return _compare("sqlite", sqlite_version(), MIN_SQLITE)
+
+
+def check_indexes(repair: bool = False) -> CheckResult:
+    """Check that every index of the database is valid: an interrupted build leaves an invalid one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_INVALID_INDEXES)
+        invalid = cursor.fetchall()
+    if not invalid:
+        return ok_result("indexes", "all are valid")
+    named = ", ".join(name for _, name in invalid[:5])
+    if not repair:
+        return failed_result("indexes", f"{named} can't be used", "Run: kebab doctor --repair")
+    with owner_connection() as owner:
+        for schema, name in invalid:
+            owner.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(schema, name)))
+    return repaired_result("indexes", f"{named} could not be used; built anew")
+
+
+def missing_migrations() -> list[str]:
+    """Return the migrations of this code that the database lacks. Raises DatabaseError."""
+    return find_missing(set(MigrationRecorder(connection).applied_migrations()))
+
+
+def later_migrations() -> list[str]:
+    """Return the migrations that the database has and this code doesn't know. Raises DatabaseError."""
+    return find_later(set(MigrationRecorder(connection).applied_migrations()))
+
+
+def _compare(name: str, version: Version, least: Version) -> CheckResult:
+    if version < least:
+        return failed_result(
+            name, f"is {format_version(version)}", f"Install {format_version(least)} or a later version."
+        )
+    return ok_result(name, format_version(version))
+
+
+#: The most basic first.
+CHECKS = (
+    DoctorCheck(name="postgres", check=check_postgres),
+    DoctorCheck(name="pgvector", check=check_pgvector),
+    DoctorCheck(name="redis", check=check_redis),
+    DoctorCheck(name="migrations", check=check_migrations),
+    DoctorCheck(name=WALLS, check=check_row_level_security),
+    DoctorCheck(name="sqlite", check=check_sqlite),
+    DoctorCheck(name="indexes", check=check_indexes),
+    DoctorCheck(name=PROCESSES, check=check_processes),
+    DoctorCheck(name="turns", check=check_turns),
+    DoctorCheck(name="clock", check=check_clock),
+    DoctorCheck(name="disks", check=check_disks),
+    DoctorCheck(name="archive", check=lazy("kebab.backup.checks.check_archive")),
+    DoctorCheck(name="configuration", check=check_configuration),
+)

@@ -1,0 +1,100 @@
+"""Views of `/healthz /readyz /metrics /version` for probes and operators, without any tenant's data.
+
+Under ASGI `probes` answers the first three.
+"""
+
+import platform
+from collections.abc import Callable
+from typing import Any
+
+from django.db import DatabaseError
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+import kebab
+from kebab.health.metrics_access import may_read
+from kebab.health.responses import Reply, health_reply, metrics_reply, readiness_reply
+from kebab.http.api.views import SingleFormatNegotiation
+from kebab.stack.servers.versions import (
+    Version,
+    format_version,
+    pgvector_version,
+    postgres_version,
+    sqlite_version,
+)
+
+
+@extend_schema(exclude=True)
+class _OpenView(APIView):
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+    content_negotiation_class = SingleFormatNegotiation
+    metadata_class = None
+
+
+class HealthView(_OpenView):
+    """Liveness of this process."""
+
+    def get(self, request: Request) -> HttpResponse:
+        """Return 200 while the process answers."""
+        return _to_response(health_reply())
+
+
+class ReadyView(_OpenView):
+    """Readiness of this process, for load balancers."""
+
+    def get(self, request: Request) -> HttpResponse:
+        """Return the readiness and the failed checks; `kebab doctor` explains them."""
+        return _to_response(readiness_reply())
+
+
+class MetricsView(_OpenView):
+    """Metrics of this node's processes for Prometheus."""
+
+    def get(self, request: Request) -> HttpResponse:
+        """Return the metrics in the text format."""
+        return _to_response(metrics_reply(**_access_arguments(request)))
+
+
+class VersionView(_OpenView):
+    """Versions of Kebab and its servers."""
+
+    def get(self, request: Request) -> Response:
+        """Return Kebab's version; all versions to clients that may read metrics, null for unknown ones."""
+        if not may_read(**_access_arguments(request)):
+            return Response({"version": kebab.__version__})
+        versions: dict[str, Any] = {
+            "version": kebab.__version__,
+            "python": platform.python_version(),
+            "sqlite": format_version(sqlite_version()),
+            "postgres": _query_version(postgres_version),
+            "pgvector": _query_version(pgvector_version),
+        }
+        return Response(versions)
+
+
+def _access_arguments(request: Request) -> dict[str, Any]:
+    """Return the arguments of `may_read` for a request."""
+    return {
+        "peer": request.META.get("REMOTE_ADDR", ""),
+        "authorization": request.headers.get("Authorization", ""),
+        "is_forwarded": "X-Forwarded-For" in request.headers,
+    }
+
+
+def _query_version(query: Callable[[], Version | None]) -> str | None:
+    try:
+        version = query()
+    except DatabaseError:
+        return None
+    return format_version(version) if version is not None else None
+
+
+def _to_response(reply: Reply) -> HttpResponse:
+    return HttpResponse(
+        reply.body, status=reply.status, content_type=reply.content_type, headers=dict(reply.headers)
+    )

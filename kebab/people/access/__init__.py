@@ -1,1 +1,0 @@
-"""Callers, their access to workspaces, and the access report."""
