@@ -1,20 +1,21 @@
 """Explanation of a result: match expressions, each leg's list before fusion, and timings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from search.engine.why_not import SearchOutcome
+from search.mirror.query.exact import ExactLeg
 from search.mirror.query.match import Match
-from search.retrieval.fusion.legs import TIERS, LegResult, unpack_ids
-from search.retrieval.fusion.post_fusion import PostFusionResult
+from search.retrieval.fusion.legs import TIERS, Leg, LegResult, unpack_ids
 from search.retrieval.fusion.ranking import Ranking
 
 # Readable replacements of the separators between index terms in an expression.
 _READABLE = {0x1D: None, 0x1E: " ", 0x1F: "|"}
 
 
-def build_explanation(
-    match: Match | None, ranked: Ranking, after: PostFusionResult, *, weights: Mapping[str, float], k_rrf: int
-) -> dict[str, object]:
+def build_explanation(outcome: SearchOutcome, *, k_rrf: int) -> dict[str, object]:
     """Return the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
+    match, after, ranked = outcome.match, outcome.after, outcome.found.ranked
+    weights: dict[str, float] = {leg.name: leg.weight for leg in outcome.found.legs}
     completed = None if match is None else match.completed
     return {
         "match": None if match is None else _describe_match(match),
@@ -28,6 +29,7 @@ def build_explanation(
         "timings_ms": {
             stage: round(ms, 3) for stage, ms in {**ranked.timings_ms, **after.timings_ms}.items()
         },
+        "titled": _find_titled(outcome.found.legs, ranked),
     }
 
 
@@ -63,3 +65,9 @@ def _describe_list(found: LegResult) -> list[dict[str, object]]:
             zip(unpack_ids(found.ids), found.scores.tolist(), tiers, strict=True), start=1
         )
     ]
+
+
+def _find_titled(legs: Sequence[Leg], ranked: Ranking) -> list[str]:
+    """Return the candidates that are first chunks of documents with the query as their title."""
+    titled = {id_ for leg in legs if isinstance(leg, ExactLeg) for id_ in leg.titled}
+    return [id_ for id_ in unpack_ids(ranked.lists["exact"].ids) if id_ in titled] if titled else []

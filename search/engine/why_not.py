@@ -8,15 +8,15 @@ from enum import IntEnum
 
 from search.access.predicate import find_meeting, find_worded
 from search.access.scope import SearchScope
+from search.engine.candidates import Candidates
+from search.engine.hits import HitPage
 from search.mirror.query.lexical import chunks_that_match
 from search.mirror.query.match import Match
-from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
-from search.retrieval.fusion.ranking import RankedEntry, Ranking
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.conditions import NamedCondition
-from search.retrieval.types import SearchHit
 
 # Of a document with more chunks only the first ones are checked.
 _MAX_CHUNKS = 1_000
@@ -62,14 +62,10 @@ class WhyNotVerdict:
 class SearchOutcome:
     """The data of a search that explain why a chunk is not among its hits."""
 
-    #: None without a mirror.
-    view: MirrorView | None
+    found: Candidates
     match: Match | None
-    ranked: Ranking
     after: PostFusionResult
-    hits: Sequence[SearchHit]
-    #: Chunk ids of the copies of a text, by that of the one in the list.
-    copies: Mapping[str, tuple[str, ...]]
+    page: HitPage
 
 
 def explain_absence(target: str, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
@@ -125,7 +121,7 @@ def _filtered_by(names: Iterable[str], chunk_id: str | None = None) -> WhyNotVer
 def _check_indexed(document: Document, outcome: SearchOutcome) -> WhyNotVerdict | None:
     changes = Change.objects.in_workspace(document.workspace_id).filter(doc_id=document.doc_id)
     seq = changes.order_by("-seq").values_list("seq", flat=True).first() or 0
-    mirror_seq = None if outcome.view is None else outcome.view.seq
+    mirror_seq = None if outcome.found.view is None else outcome.found.view.seq
     if mirror_seq is None or seq <= mirror_seq:
         return None
     return WhyNotVerdict(
@@ -145,7 +141,7 @@ def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVe
         # A chunk after the last hit got further than one that a stage removed.
         return chunk_id in ranks_left, gate, -ranks_left.get(chunk_id, position + 1)
 
-    positions = {chunk_id: outcome.ranked.position_of(chunk_id) for chunk_id in wanted}
+    positions = {chunk_id: outcome.found.ranked.position_of(chunk_id) for chunk_id in wanted}
     candidates = [(chunk_id, position) for chunk_id, position in positions.items() if position is not None]
     if not candidates:
         return None
@@ -156,7 +152,7 @@ def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVe
         detail=detail,
         chunk_id=chunk_id,
         fused_rank=position + 1,
-        ranks=outcome.ranked.ranks_at(position),
+        ranks=outcome.found.ranked.ranks_at(position),
     )
 
 
@@ -194,9 +190,9 @@ def _verdict_on_unmet(chunk_id: str, unmet: Sequence[NamedCondition]) -> WhyNotV
 
 def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict | None:
     ids = {chunk.chunk_id.hex for chunk in chunks}
-    for original, copies in outcome.copies.items():
+    for original, copies in outcome.found.copies.items():
         for copy in ids.intersection(copies):
-            position = outcome.ranked.position_of(original)
+            position = outcome.found.ranked.position_of(original)
             rank = None if position is None else position + 1
             detail = f"It has the text of chunk {original}, rank {rank}, which is shown in its place."
             return WhyNotVerdict(gate=Gate.COPY, detail=detail, chunk_id=copy, ranks={})
@@ -204,7 +200,7 @@ def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerd
 
 
 def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Gate, str]:
-    hit_of = {hit.chunk_id: hit.rank for hit in outcome.hits}
+    hit_of = {hit.chunk_id: hit.rank for hit in outcome.page.hits}
     if chunk_id in hit_of:
         return Gate.RETURNED, f"It is hit {hit_of[chunk_id]}."
     document = next((each for each in outcome.after.entries if _is_section(chunk_id, each)), None)
@@ -214,7 +210,7 @@ def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Ga
         return Gate.CAP, f"Rank {rank}; cut by the cap: enough of its document stand before it."
     if chunk_id in outcome.after.below_cutoff:
         return Gate.CUTOFF, f"Rank {rank}; below the cutoff."
-    return Gate.OUTSIDE_WINDOW, f"Rank {rank}, outside the window of {len(outcome.hits)}."
+    return Gate.OUTSIDE_WINDOW, f"Rank {rank}, outside the window of {len(outcome.page.hits)}."
 
 
 def _is_section(chunk_id: str, document: RankedEntry) -> bool:
@@ -223,18 +219,19 @@ def _is_section(chunk_id: str, document: RankedEntry) -> bool:
 
 def _chunks_with_terms(chunks: Sequence[Chunk], outcome: SearchOutcome) -> Set[str] | None:
     """Return the ids of the chunks that have query terms; None if the lexical leg did not run."""
-    if "lexical" not in outcome.ranked.lists or outcome.view is None:
+    if "lexical" not in outcome.found.ranked.lists or outcome.found.view is None:
         return None
     if outcome.match is None:
         return frozenset()
-    return chunks_that_match(outcome.view, outcome.match, [chunk.chunk_id.hex for chunk in chunks])
+    return chunks_that_match(outcome.found.view, outcome.match, [chunk.chunk_id.hex for chunk in chunks])
 
 
 def _verdict_on_unfound(chunk_id: str, matching: Set[str] | None, outcome: SearchOutcome) -> WhyNotVerdict:
-    if pack_ids([chunk_id])[0] in outcome.ranked.below_floor:
+    if pack_ids([chunk_id])[0] in outcome.found.ranked.below_floor:
         detail = "Below the floor: too little of the query is in it."
         return WhyNotVerdict(gate=Gate.FLOOR, detail=detail, chunk_id=chunk_id, ranks={})
-    legs = ", ".join(f"{len(found.ids)} by the {name} leg" for name, found in outcome.ranked.lists.items())
+    lists = outcome.found.ranked.lists
+    legs = ", ".join(f"{len(each.ids)} by the {name} leg" for name, each in lists.items())
     gate = Gate.OUTSIDE_WINDOW
     if matching is None:
         detail = f"It is not among the candidates: {legs or 'no leg found any'}."
@@ -246,7 +243,7 @@ def _verdict_on_unfound(chunk_id: str, matching: Set[str] | None, outcome: Searc
 
 
 def _add_missing_vector(verdict: WhyNotVerdict, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
-    if "vector" not in outcome.ranked.lists or _has_vector(verdict.chunk_id, scope):
+    if "vector" not in outcome.found.ranked.lists or _has_vector(verdict.chunk_id, scope):
         return verdict
     return replace(verdict, detail=f"{verdict.detail} Its vector is still missing.")
 

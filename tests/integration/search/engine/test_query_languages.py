@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from search.embedders.hash_embedder import HashEmbedder
-from search.engine import run
+from search.engine import candidates
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space, update_known_share
@@ -32,7 +32,7 @@ class EnglishEmbedder(HashEmbedder):
 @pytest.fixture(autouse=True)
 def english(monkeypatch):
     embedder = EnglishEmbedder()
-    monkeypatch.setattr(run, "embedder_for_queries", lambda workspace, space: embedder)
+    monkeypatch.setattr(candidates, "embedder_for_queries", lambda workspace, space: embedder)
     return embedder
 
 

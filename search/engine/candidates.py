@@ -1,0 +1,153 @@
+"""Candidates of a search: the legs that look for them, their fusion, the folding of copies, and the floor."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+from search.embedders.configured import embedder_for_queries
+from search.embedders.minilm.weights import MODEL
+from search.engine.corpus import Corpus
+from search.mirror.errors import MirrorError
+from search.mirror.query.exact import ExactLeg
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.listing import ListingLeg
+from search.mirror.query.view import MirrorView
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.fusion.copies import fold_copies, lower_headings
+from search.retrieval.fusion.floor import apply_floor
+from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName
+from search.retrieval.fusion.ranking import Ranking, rank_candidates
+from search.retrieval.fusion.scores import vector_share_of
+from search.retrieval.text.unicode_scripts import count_words
+from search.retrieval.types import Group, Mode, SearchQuery
+from search.settings.search_settings import SearchSettings
+from search.vectors.leg import VectorLeg, warn_of_mismatch
+
+# Chunks from which the legs run concurrently: with 42,000 they share the interpreter for most of their time,
+# so that a search takes as long as with one after the other, and a tenth more processor time.
+_CONCURRENT_FROM = 200_000
+# A longer query is none of a few words.
+_SHORT_CHARS = 60
+_LEGS: Mapping[Mode, tuple[LegName, ...]] = {
+    Mode.LEXICAL: ("lexical",),
+    Mode.VECTOR: ("vector",),
+    Mode.HYBRID: ("lexical", "vector"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The ranked candidates of a search, with what found them."""
+
+    #: The index of words; None if they were found without it.
+    view: MirrorView | None
+    #: The leg of vectors, whether or not it took part.
+    vector: VectorLeg
+    legs: Sequence[Leg]
+    ranked: Ranking
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, tuple[str, ...]]
+
+
+def find_candidates(
+    corpus: Corpus, query: SearchQuery, view: MirrorView | None, *, window: int, executor: Executor | None
+) -> Candidates:
+    """Rank what the legs find, at least the best `window`; the legs of a large corpus run concurrently."""
+    settings = SearchSettings.of(corpus.workspace)
+    vector = _vector_leg(corpus, query)
+    legs = _choose_legs(corpus, query, view, vector, settings.breadcrumb_weight)
+    ranked = rank_candidates(
+        query.mode,
+        legs,
+        corpus.check_visible,
+        k=window,
+        executor=executor if query.mode is Mode.HYBRID and _is_large(view) else None,
+        fusion=query.fusion or settings.fusion,
+        k_rrf=settings.rrf_k,
+        vector_share=_vector_share(query, settings.vector_share),
+    )
+    ranked, copies = _fold_copies(corpus, view, ranked)
+    ranked = _apply_floor(corpus, query, ranked, vector)
+    return Candidates(view=view, vector=vector, legs=legs, ranked=ranked, copies=copies)
+
+
+def is_blank(query: SearchQuery) -> bool:
+    """Return whether a query finds nothing for want of words, so that no index is opened."""
+    return not (query.text.strip() or query.channels or query.explain or query.why_not is not None)
+
+
+def _vector_leg(corpus: Corpus, query: SearchQuery) -> VectorLeg:
+    scope = corpus.scope
+    has_vectors = query.mode is not Mode.LEXICAL
+    leg = VectorLeg(
+        scope.space if has_vectors else None,
+        scope.rules.expand(query.effective_channels.vector),
+        embedder_for_queries(corpus.workspace, scope.space) if has_vectors else None,
+        corpus.find_nearest,
+        # A query in vector mode gets vectors even for a language that the model lacks.
+        requires_known_language=query.mode is Mode.HYBRID,
+        is_checked=True,
+    )
+    if leg.mismatch is not None:
+        warn_of_mismatch(scope.workspace_id, leg.mismatch)
+    return leg
+
+
+def _choose_legs(
+    corpus: Corpus, query: SearchQuery, view: MirrorView | None, vector: VectorLeg, breadcrumb_weight: float
+) -> list[Leg]:
+    if query.is_listing and view is not None:
+        return [ListingLeg(view, query.sort, is_checked=corpus.is_current(view))]
+    if is_blank(query) and not query.is_listing:
+        return [EmptyLeg(name, is_available=True) for name in _LEGS[query.mode]]
+    others: list[Leg] = [] if query.is_listing or query.mode is Mode.LEXICAL else [vector]
+    if query.mode is Mode.VECTOR and others:
+        return others
+    if view is None:
+        return [EmptyLeg("lexical", is_available=False), *others]
+    text, is_checked = query.effective_channels.lexical, corpus.is_current(view)
+    words = LexicalLeg(
+        view,
+        text,
+        breadcrumb_weight=breadcrumb_weight,
+        is_unfinished=query.prefix,
+        is_checked=is_checked,
+        counts_documents=query.group is Group.DOCUMENT,
+    )
+    exact = ExactLeg(view, text, is_checked=is_checked) if others and query.exact else None
+    return [words, *others, *([exact] if exact is not None and exact.has_names else [])]
+
+
+def _vector_share(query: SearchQuery, share: float) -> float:
+    """Return the share of the vectors in hybrid mode, smaller for a query of a few words."""
+    text = query.effective_channels.vector
+    is_short = query.mode is Mode.HYBRID and len(text) <= _SHORT_CHARS
+    return vector_share_of(share, count_words(text)) if is_short else share
+
+
+def _fold_copies(
+    corpus: Corpus, view: MirrorView | None, ranked: Ranking
+) -> tuple[Ranking, Mapping[str, tuple[str, ...]]]:
+    if len(ranked) < 2:
+        return ranked, {}
+    keys = corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
+    return (ranked, {}) if keys is None else fold_copies(*lower_headings(ranked, keys))
+
+
+def _apply_floor(corpus: Corpus, query: SearchQuery, ranked: Ranking, vector: VectorLeg) -> Ranking:
+    """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
+    is_calibrated = vector.space is not None and vector.space.model == MODEL
+    apply = partial(apply_floor, ranked, is_calibrated=is_calibrated, leaves_out=query.floor)
+    if query.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
+        return apply(ranked.lists.get("lexical"))
+    try:
+        with corpus.open_mirror(may_build=False) as view:
+            words = LexicalLeg(view, query.effective_channels.vector, is_unfinished=query.prefix)
+            return apply(words.search(0))
+    except (MirrorError, InvalidQuery):
+        return ranked
+
+
+def _is_large(view: MirrorView | None) -> bool:
+    return view is not None and len(view.collection.chunks.docs) >= _CONCURRENT_FROM
