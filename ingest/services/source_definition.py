@@ -12,11 +12,11 @@ from ingest.connectors.declaration import MayRead
 from ingest.connectors.kinds import KINDS, kind_of
 from ingest.jobs.queue.schedule import initial_schedule
 from ingest.services.path_visibility import overlaps_hidden
-from kebab.http.api.errors import Conflict, FieldError, InvalidRequest
-from kebab.http.api.querysets import first_or_not_found
-from kebab.people.access.caller import Access
-from kebab.people.models import Workspace
-from kebab.people.reader import Reader
+from kebab.database.querysets import first_or_not_found
+from kebab.errors import Conflict, FieldError, InvalidRequest
+from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
+from kebab.identity.reader import Reader
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.restrictions import hidden_sources
@@ -63,7 +63,8 @@ def check_config(kind: str, config: Mapping[str, Any], may_read: MayRead) -> dic
     Raises FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
     """
     declared = KINDS[kind]
-    given = {field.name: config[field.name] for field in declared.config_fields if config.get(field.name)}
+    stated = {field.name: config.get(field.name) for field in declared.config_fields}
+    given = {name: value for name, value in stated.items() if value or type(value) is int}  # 0 is stated
     checked = declared.check_config(given, may_read)
     sealed = declared.seal_credentials(config.get("credentials") or {}, checked)
     return {"config": dict(checked), "sealed_credentials": sealed}

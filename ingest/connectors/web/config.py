@@ -71,7 +71,7 @@ class WebConfig:
 
 
 def site_config(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration to store: addresses in normal form, no empty values.
+    """Return the configuration to store, with addresses in normal form.
 
     Raises AddressNotAllowed for a host that by its text alone may not be reached, ValueError, InvalidGlob.
     """
@@ -79,7 +79,7 @@ def site_config(given: Mapping[str, Any]) -> dict[str, Any]:
     check_site(config.home)
     addresses = {"url": config.start, "sitemap": config.sitemap}
     written = {name: address.url for name, address in addresses.items() if address is not None}
-    return {**{name: value for name, value in given.items() if value}, **written}
+    return {**given, **written}
 
 
 def check_site(address: Address) -> None:
