@@ -11,9 +11,9 @@ from ingest.api.quarantine import QuarantineView
 from ingest.api.querysets import UNREADABLE_STATES, get_unreadable, list_unreadable, narrow_unreadable
 from ingest.api.sources.configs import CHANGE_SOURCES
 from ingest.services.quarantine import delete_unreadable, retry_unreadable
+from kebab.identity.models import Workspace
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
 from search.models import SourceKind
 
 _TAB = "activity"

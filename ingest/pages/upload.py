@@ -21,11 +21,11 @@ from ingest.api.querysets import readable_sources
 from ingest.models import Job
 from ingest.services.source_definition import UPLOADS, accepts_uploads
 from ingest.skip_messages import REASONS, explanations
-from kebab.http.api.errors import InvalidRequest, known_errors
+from kebab.errors import InvalidRequest, known_errors
 from kebab.http.api.problems import problem_of
 from kebab.http.api.serializers import validate_fields
+from kebab.identity.models import Workspace
 from kebab.pages.page import ActionPage
-from kebab.people.models import Workspace
 from search.models import SourceKind
 
 logger = logging.getLogger(__name__)

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from ingest.pages.activity.views import ActCancel, ActDismiss, ActivityPage, ActPage, ActRetry, OldJobsAddress
+from ingest.pages.embedding import EmbeddingPage
 from ingest.pages.quarantine import QuarantineDelete, QuarantinePage, QuarantineRetry
 from ingest.pages.sources.edit import EditSourcePage, NewSourcePage
 from ingest.pages.sources.views import (
@@ -12,6 +13,7 @@ from ingest.pages.sources.views import (
     SourcesPage,
     SourceSync,
     SourceTest,
+    VersionDelete,
 )
 from ingest.pages.upload import UploadPage
 
@@ -28,6 +30,8 @@ urlpatterns = [
     path(f"{_SOURCE}/test", SourceTest.as_view(), name="source-test"),
     path(f"{_SOURCE}/delete", SourceDelete.as_view(), name="source-delete"),
     path(f"{_SOURCE}/documents/delete", SourceDocumentsDelete.as_view(), name="source-documents-delete"),
+    path(f"{_SOURCE}/versions/delete", VersionDelete.as_view(), name="version-delete"),
+    path("w/<str:slug>/settings/embedding", EmbeddingPage.as_view(), name="settings-embedding"),
     path("w/<str:slug>/upload", UploadPage.as_view(), name="upload"),
     path("w/<str:slug>/activity", ActivityPage.as_view(), name="activity"),
     path(_ACT, ActPage.as_view(), name="act"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from kebab.people.models import Membership, Role, User, Workspace
+from kebab.identity.models import Membership, Role, User, Workspace
 
 SNAPSHOT = Path(__file__).with_name("wording.txt")
 _VOID = {"area", "br", "hr", "img", "input", "link", "meta", "wbr", "source", "col"}
@@ -36,6 +36,7 @@ _PAGES = {
     "tokens": "/w/quay/tokens",
     "settings": "/w/quay/settings",
     "search tuning": "/w/quay/settings/search",
+    "embedding": "/w/quay/settings/embedding",
     "retention": "/w/quay/settings/retention",
     "danger zone": "/w/quay/settings/delete",
     "audit": "/w/quay/audit?actor=nobody",

@@ -13,7 +13,7 @@ from django.utils import timezone
 from ingest.api.querysets import readable_jobs
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobKind, JobState
 from ingest.pages.activity.words import describe_act, figure_words, name_actors
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 
 _EMBEDS: Final = Q(kind=JobKind.EMBED)
 _IS_OPEN: Final = Q(state__in=OPEN_STATES)

@@ -23,9 +23,9 @@ from ingest.pages.activity.acts import Act, act_jobs, build_acts, list_acts
 from ingest.progress import eta_s
 from ingest.services.acts import cancel_act, dismiss_act, retry_act, retryable_jobs
 from ingest.skip_messages import NO_TEXT, UNREADABLE
+from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
 
 _TAB = "activity"
 # Characters shown of an example's path.

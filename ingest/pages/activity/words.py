@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingest.models import Job, JobKind
-from kebab.people.models import ApiToken, User, Workspace
-from kebab.people.operator_token import OPERATOR_PREFIX
+from kebab.identity.models import ApiToken, User, Workspace
+from kebab.identity.operator_token import OPERATOR_PREFIX
 
 #: Before the prefix of a token in `Caller.actor`.
 _KBB = "kbb_"

@@ -6,9 +6,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
 from kebab.pages.page import ActionPage
-from kebab.people.models import Workspace
 from kebab.uuids import parse_uuid
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.feedback import FEEDBACK_SET, pending_feedback, store_topics_from_feedback

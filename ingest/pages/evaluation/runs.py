@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from ingest.pages.evaluation.measure_names import MeasureName, name_measure
 from ingest.services.evaluation import cancel_and_delete_run, request_repetition
-from kebab.http.api.errors import NotFound
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.pages.plots import Axes, Plot, Point, format_number, signed_bar_plot
-from kebab.people.models import Workspace
 from kebab.uuids import parse_uuid
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.comparison import DRAW, MeasureComparison

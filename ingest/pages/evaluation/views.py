@@ -15,9 +15,9 @@ from ingest.pages.evaluation.measure_names import name_measure
 from ingest.pages.evaluation.runs import mode_label
 from ingest.services.evaluation import request_run
 from kebab.http.api.problems import problem_of
+from kebab.identity.models import Workspace
 from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.runs import visible_runs
 from search.evaluation.topic_sets import (

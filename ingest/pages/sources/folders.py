@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Func, Q, TextField, Value
 from django.db.models.functions import Substr
 
-from kebab.people.access.caller import Access
+from kebab.identity.caller import Access
 from search.access.querysets import visible_documents
 from search.models import Source
 

@@ -15,8 +15,8 @@ from ingest.connectors.declaration import ConnectorField, ConnectorKind
 from ingest.connectors.kinds import kind_of
 from ingest.jobs.queue.schedule import LEAST_INTERVAL
 from ingest.templatetags.labels import every_minutes
-from kebab.http.api.errors import Problem
-from kebab.people.models import Group
+from kebab.errors import Problem
+from kebab.identity.models import Group
 from search.models import Source, Trust
 from search.models.source import MAX_TITLE_CHARS
 

@@ -19,12 +19,12 @@ from ingest.models import Unreadable
 from ingest.pages.activity.acts import Act, build_acts, list_acts
 from ingest.pages.sources.folders import crumbs, directly_in, documents_below, list_folders, match_documents
 from ingest.services.connection_probe import probe_source
-from ingest.services.sources import delete_source, sync_source
+from ingest.services.sources import delete_source, delete_version, sync_source
 from ingest.services.uploads import delete_document
+from kebab.identity.caller import Access
+from kebab.identity.models import Group, Workspace
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import ROWS, list_page
-from kebab.people.access.caller import Access
-from kebab.people.models import Group, Workspace
 from kebab.uuids import parse_uuid
 from search.access.restrictions import readers_of
 from search.models import Document, Source, SourceKind, SourceVersion
@@ -209,3 +209,18 @@ class SourceDelete(PostAction):
             request, _("Deleting %(source)s with its documents.") % {"source": source.title or source.key}
         )
         return redirect("sources", workspace.slug)
+
+
+class VersionDelete(PostAction):
+    """Deletion of one version of a source with its documents."""
+
+    need = CHANGE_SOURCES
+    tab = _TAB
+
+    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
+        """Request the deletion of the version `tag`. Raises NotFound, Conflict."""
+        source = get_source(self.access, source_id)
+        tag = request.POST.get("tag", "").replace("\0", "")
+        delete_version(self.access, source, tag)
+        messages.success(request, _("Deleting version %(tag)s with its documents.") % {"tag": tag})
+        return redirect("source", workspace.slug, source_id)

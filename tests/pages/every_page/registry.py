@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.pages.every_page.ground import Ground
 from tests.security.leaks.routes import Route, routes
 
@@ -52,7 +52,7 @@ ACTS = {
     ),
     **dict.fromkeys(
         (
-            *("new-source", "source-edit", "source-sync", "source-test", "source-delete"),
+            *("new-source", "source-edit", "source-sync", "source-test", "source-delete", "version-delete"),
             *("upload", "source-documents-delete"),
             *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
         ),
@@ -64,7 +64,7 @@ ACTS = {
             "person-removal",  # lesser roles may remove nobody but themselves
             *("groups", "group", "group-deletion", "group-addition", "group-removal"),
             *("tokens", "token", "token-revocation"),
-            *("settings", "settings-search", "settings-retention"),
+            *("settings", "settings-search", "settings-embedding", "settings-retention"),
             *("rules", "rule-switch", "rule-deletion", "query-review"),
             *("webhooks", "webhook-switch", "webhook-test", "webhook-deletion"),
             *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
@@ -258,6 +258,7 @@ _PEOPLE: Sequence[RegisteredPage] = (
         RegisteredPage(route="token-access"),
         RegisteredPage(route="settings"),
         RegisteredPage(route="settings-search", shows="[name=rrf_k]"),
+        RegisteredPage(route="settings-embedding", shows="[name=embedder]"),
         RegisteredPage(route="rules", shows=".list .acts"),
         RegisteredPage(route="rules", variant="new", opens=".asked summary", shows=".sheet [name=words]"),
         RegisteredPage(route="settings-retention", shows="[name=answers_kept_days]"),

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from ingest.models import Job, JobItem
-from kebab.people.models import User, Workspace
+from kebab.identity.models import User, Workspace
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.integration.search.answers.factories import make_answer

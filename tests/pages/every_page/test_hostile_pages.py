@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from django.test import Client
 
-from kebab.people.models import Role, Workspace
+from kebab.identity.models import Role, Workspace
 from tests.pages.every_page.registry import PAGES
 from tests.pages.every_page.visit import visit
 from tests.pages.search.shelf import Passage, index, passages_of, shelve

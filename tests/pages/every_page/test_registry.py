@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from kebab.people.models import Role
+from kebab.identity.models import Role
 from tests.pages.every_page.registry import ACTS, CORE, NO_PAGES, PAGES, page_routes
 from tests.security.leaks.routes import routes
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Job, Unreadable
-from kebab.people.models import AuditEvent, Group
+from kebab.identity.models import AuditEvent, Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Source
@@ -163,6 +163,18 @@ def test_deleting_a_source_takes_its_documents(visit, editor, docs):
     assert answer.redirect_chain == [(LIST, 302)]
     assert not Source.objects.filter(key="docs").exists()
     assert AuditEvent.objects.filter(action="source.deleted", subject="docs").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_deleting_a_version_takes_its_documents_alone(visit, workspace, editor):
+    first, _ = (shelve(workspace, f"{tag}.md", "text", version=tag) for tag in ("v1", "v2"))
+    client, page = visit(editor), page_of(first.source)
+    assert f'action="{page}/versions/delete"' in markup_of(client.get(page))
+    client.post(f"{page}/versions/delete", {"tag": "v1"})
+    work(Job.objects.get())
+
+    assert list(Document.objects.values_list("path", flat=True)) == ["v2.md"]
+    assert client.post(f"{page}/versions/delete", {"tag": "v1"}).status_code == 404
 
 
 def test_actions_on_a_hidden_source_are_answered_like_a_missing_one(

@@ -175,6 +175,9 @@ def _settings_pages() -> Iterator[Call]:
     for section, body in {"search": {"rrf_k": "5"}, "retention": {"answers_kept_days": "5"}}.items():
         yield Call(route=f"settings-{section}", shown=ONLY_THEIRS)
         yield Call(route=f"settings-{section}", method="post", body=body, shown=NONE, is_fatal=True)
+    yield Call(route="settings-embedding", shown=ONLY_THEIRS)
+    going_back = {"act": "roll_back"}
+    yield Call(route="settings-embedding", method="post", body=going_back, shown=NONE, is_fatal=True)
     yield Call(route="workspace-deletion", shown=ONLY_THEIRS)
     yield Call(
         route="workspace-deletion", method="post", body={"slug": "no"}, shown=ONLY_THEIRS, is_fatal=True
@@ -224,6 +227,7 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source-sync", method="post", shown=NONE)
     yield Call(route="source-test", method="post", shown=NONE)
     yield Call(route="source-delete", method="post", shown=NONE)
+    yield Call(route="version-delete", method="post", body={"tag": "{tag}"}, shown=NONE)
     chosen = {"document": "{doc}", "confirmed": "1"}
     yield Call(route="source-documents-delete", method="post", body=chosen, shown=NONE)
     yield Call(route="upload", query="source={sourcekey}", shown=NONE)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 
 from ingest.models import Job
-from kebab.people.models import ApiToken, Group, Invitation, OAuthClient
+from kebab.identity.models import ApiToken, Group, Invitation, OAuthClient
 from kebab.webhooks.models import Endpoint
 from search.models import Document, KeptAnswer, Run, Source, Topic
 from search.retrieval.query.rules import RuleKind
@@ -27,7 +27,8 @@ NO_PAGES = {
     *("oauth-registration", "oauth-token", "oauth-revocation"),
     *("document-sheet", "document-picture", "audit-csv", "styles"),
     *("logout", "oidc", "openid_connect_callback"),
-    *("source-sync", "source-test", "source-delete", "source-documents-delete", "jobs", "job"),
+    *("source-sync", "source-test", "source-delete", "source-documents-delete", "version-delete"),
+    *("jobs", "job"),
     *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
     *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
@@ -130,6 +131,7 @@ def _people_pages(operator, workspace):
         "settings": [f"{at}/settings"],
         "settings-search": [f"{at}/settings/search"],
         "rules": [f"{at}/settings/rules?kind={kind}&query={quote(hostile())}" for kind in RuleKind],
+        "settings-embedding": [f"{at}/settings/embedding"],
         "settings-retention": [f"{at}/settings/retention"],
         "workspace-deletion": [f"{at}/settings/delete"],
         "audit": [f"{at}/audit"],

@@ -1,0 +1,57 @@
+"""The page of a workspace's embedding model."""
+
+import pytest
+
+from ingest.models import Job
+from search.models import SpaceState
+from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.pages.search.shelf import make_member
+from tests.support.actors import Role
+from tests.support.corpus import write
+from tests.support.jobs import embed, work
+
+
+@pytest.fixture
+def page(client, workspace):
+    write(workspace, "a.md", "one", "two")
+    embed(workspace)
+    client.force_login(make_member(workspace, "ann@example.org", Role.ADMIN))
+    return f"/w/{workspace.slug}/settings/embedding"
+
+
+def states(response):
+    return [(each.embedder, each.state) for each in response.context["spaces"]]
+
+
+def test_model_is_built_switched_to_and_gone_back_from(client, page):
+    client.post(page, {"act": "build", "embedder": SECOND})
+    assert states(client.get(page)) == [(FIRST, SpaceState.LIVE), (SECOND, SpaceState.BUILDING)]
+    for job in Job.objects.filter(state="queued"):
+        work(job)
+    assert states(client.get(page)) == [(SECOND, SpaceState.LIVE), (FIRST, SpaceState.RETIRED)]
+    client.post(page, {"act": "roll_back"})
+    assert states(client.get(page)) == [(FIRST, SpaceState.LIVE), (SECOND, SpaceState.RETIRED)]
+
+
+def test_space_in_preparation_is_deleted(client, page):
+    client.post(page, {"act": "build", "embedder": SECOND})
+    building = client.get(page).context["status"].building
+    client.post(page, {"act": "delete", "space": building.id})
+    assert client.get(page).context["status"].building is None
+
+
+@pytest.mark.parametrize(
+    ("posted", "status"),
+    [
+        ({"act": "switch"}, 409),
+        ({"act": "roll_back"}, 409),
+        ({"act": "build", "embedder": "unheard-of"}, 422),
+        ({"act": "delete", "space": "x"}, 400),
+        ({"act": "delete", "space": "99999999"}, 404),
+        ({"act": "paint"}, 400),
+    ],
+)
+def test_act_that_can_not_be_done_is_refused_with_the_reason(client, page, posted, status):
+    refused = client.post(page, posted)
+    assert refused.status_code == status
+    assert status == 404 or refused.context["problem"].detail
