@@ -103,7 +103,7 @@ def _read_stream(stream: Any, transport: CallTransport) -> Iterator[str | Usage]
 def _read_document(document: Any) -> Iterator[str | Usage]:
     content = document["choices"][0]["message"]["content"]
     if content is not None and not isinstance(content, str):
-        raise TypeError("the content is no text")
+        raise TypeError("the content is not a text")
     yield content or ""
     counted = document.get("usage")
     if isinstance(counted, dict):

@@ -92,7 +92,7 @@ def read_manifest(connection: apsw.Connection) -> Manifest:
     except ValidationError as error:
         raise BundleRefused(f"The manifest is refused: {describe(error)}.") from error
     if manifest.sections.keys() != set(DIGESTED_SECTIONS):
-        raise BundleRefused("The manifest is refused: its sections are not those of this format.")
+        raise BundleRefused("The manifest is refused: its sections differ from this format's.")
     return manifest
 
 

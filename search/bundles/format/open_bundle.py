@@ -43,7 +43,7 @@ def translate_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.NotADBError as error:
-        raise NotABundle(f"{path} is no bundle; kebab export writes them.") from error
+        raise NotABundle(f"{path} is not a bundle; kebab export writes them.") from error
     except (apsw.CorruptError, apsw.NoFTS5Error, apsw.TooBigError, apsw.IOError, UnicodeDecodeError) as error:
         raise BundleDamaged(f"{path} is damaged: {error}. Copy it again.") from error
     except (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError) as error:
@@ -93,7 +93,7 @@ def _connect(path: Path) -> apsw.Connection:
 def _check_kind(connection: apsw.Connection, path: Path) -> None:
     application = int(connection.pragma("application_id"))
     if application & ~_ANALYSIS_BITS != APPLICATION_ID:
-        raise NotABundle(f"{path} is no bundle but another SQLite database; kebab export writes bundles.")
+        raise NotABundle(f"{path} is not a bundle but another SQLite database; kebab export writes bundles.")
     version = int(connection.pragma("user_version"))
     if version > FORMAT:
         raise BundleTooNew(
@@ -107,7 +107,7 @@ def _check_schema(connection: apsw.Connection, path: Path) -> None:
     """Check, before any table is read, that the format's tables exist and there are no views or triggers."""
     found = set(connection.execute(_SCHEMA))
     if not _expected_schema(0, with_index=False) <= found:
-        raise BundleRefused(f"{path} is refused: its tables are not those of format {FORMAT}.")
+        raise BundleRefused(f"{path} is refused: its tables differ from those in format {FORMAT}.")
     if any(type_ not in ("table", "index") for type_, *_ in found):
         raise BundleRefused(f"{path} is refused: it holds views or triggers.")
 

@@ -92,7 +92,7 @@ class BundleReader:
             with self._translate_errors("documents", number):
                 values = row_from_json(section_rows("documents"), read_json(_require_bytes(body)))
                 if values["doc_id"].hex != doc_id:
-                    raise ValueError("its id is not that of its row")
+                    raise ValueError("its id differs from its row's")
                 rows = [row for rows in chunks.of(number) for row in rows]
             yield DocumentRow(number, values, rows)
         if chunks.has_more():
@@ -167,7 +167,7 @@ def _parse_chunk_rows(body: bytes) -> list[Row]:
     """Parse the chunks of an uncompressed row. Raises ValueError."""
     rows = read_json(body)
     if not isinstance(rows, list):
-        raise ValueError("is no list of chunks")
+        raise ValueError("is not a list of chunks")
     return [row_from_json(section_rows("chunks"), row) for row in rows]
 
 

@@ -46,7 +46,7 @@ def check_ends(path: Path) -> int:
     except OSError as error:
         raise BundleUnreadable(f"{path} can't be read: {error.strerror or error}.") from error
     if head != _SQLITE[: len(head)] or not head:
-        raise NotABundle(f"{path} is no bundle; kebab export writes them.")
+        raise NotABundle(f"{path} is not a bundle; kebab export writes them.")
     if mark != _MARK or length != size - _SEAL.size:
         raise BundleDamaged(
             f"{path} is cut off, or something was added: its {size:,} bytes don't end in the seal that kebab"

@@ -91,7 +91,7 @@ def read_json(body: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _parse_id(value: Any) -> uuid.UUID:

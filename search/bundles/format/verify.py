@@ -109,12 +109,12 @@ class Verifier:
         key, tag = self._versions[values["version_number"]]
         _check_path(values["path"])
         if document_id(corpus_id, key, tag, values["path"]) != values["doc_id"]:
-            raise ValueError("doc_id: not that of its source, version and path")
+            raise ValueError("doc_id: does not follow from its source, version and path")
         found = chunk_ids(values["doc_id"], values["chunker_version"], (row["text"] for row in chunks))
         if list(found) != [row["chunk_id"] for row in chunks]:
-            raise ValueError("chunk_id: not that of its text")
+            raise ValueError("chunk_id: does not follow from its text")
         if any(embed_hash(row["breadcrumb"], row["text"]) != row["embed_hash"] for row in chunks):
-            raise ValueError("embed_hash: not that of its text")
+            raise ValueError("embed_hash: does not follow from its text")
         self._hashes.add(values["content_hash"])
         for row in chunks:
             self._chunk_ids += row["chunk_id"].bytes
@@ -151,7 +151,7 @@ class Verifier:
             if hasher.hexdigest() != hash_:
                 raise BundleRefused(f"{self.reader.path} is refused: blobs: {hash_[:16]}… has other bytes.")
             if hash_ not in self._hashes:
-                raise BundleRefused(f"{self.reader.path} is refused: blobs: {hash_[:16]}… is no document's.")
+                raise BundleRefused(f"{self.reader.path} is refused: no document has the blob {hash_[:16]}….")
             self._hashes.discard(hash_)
             self.on_progress("files", done, total)
 

@@ -50,5 +50,5 @@ def parse_matrix(body: bytes, *, count: int, dim: int) -> np.ndarray:
 def parse_ids(body: bytes) -> list[uuid.UUID]:
     """Parse the ids of a row. Raises ValueError."""
     if len(body) % 16:
-        raise ValueError(f"{len(body)} bytes are no ids of 16 bytes each")
+        raise ValueError(f"{len(body)} bytes are not ids of 16 bytes each")
     return [uuid.UUID(bytes=body[start : start + 16]) for start in range(0, len(body), 16)]

@@ -49,7 +49,7 @@ def parse_moment(name: str, value: object) -> datetime:
             return datetime.fromisoformat(value)
     except ValueError:
         pass
-    raise InvalidFilter(f"{name} {preview(value)} is no time; write it like 2026-01-31T12:00:00Z.")
+    raise InvalidFilter(f"{name} {preview(value)} is not a time; write it like 2026-01-31T12:00:00Z.")
 
 
 def _parse_value(name: str, value: object) -> object:

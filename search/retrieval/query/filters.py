@@ -170,7 +170,7 @@ class SearchFilters:
         for name in MOMENTS:
             moment = getattr(self, name)
             if moment is not None and moment.tzinfo is None:
-                raise InvalidFilter(f"{name} {moment.isoformat()} has no time zone; add one, like 'Z'.")
+                raise InvalidFilter(f"{name} {moment.isoformat()} lacks a time zone; add one, like 'Z'.")
 
     def shape(self) -> dict[str, int]:
         """Return the number of values of each filter in use; logs may contain no more than that."""

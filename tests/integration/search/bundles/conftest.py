@@ -107,7 +107,7 @@ def _small(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @pytest.fixture
-def file(_small, tmp_path):
-    """Return a copy of a small bundle; the test needs no database."""
+def file(db, _small, tmp_path):
+    """Return a copy of a small bundle. Without `db` a run of such tests alone would have no tables."""
     (tmp_path / "small.kebab").write_bytes(_small)
     return tmp_path / "small.kebab"

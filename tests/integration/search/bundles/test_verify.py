@@ -40,7 +40,7 @@ FORGERIES = [
     ("chunks bomb", lambda connection: put_body("chunks", bomb())(connection), "unpacked"),
     ("chunks not packed", put_body("chunks", b"no zlib"), "unpacked"),
     ("chunk fields", put_body("chunks", zlib.compress(b'[{"text": 5}]')), "fields"),
-    ("chunks no list", put_body("chunks", zlib.compress(b"{}")), "no list"),
+    ("chunks no list", put_body("chunks", zlib.compress(b"{}")), "not a list"),
     ("span number", put_chunk_fields(source_spans=[5]), "source_spans"),
     ("span without kind", put_chunk_fields(source_spans=[{"start": 1, "end": 2}]), "source_spans"),
     ("span without lines", put_chunk_fields(source_spans=[{"kind": "line"}]), "source_spans"),

@@ -46,9 +46,9 @@ def test_single_text_is_a_list_of_one_and_null_is_absent():
         ({"trust_min": "best"}, "'best' is not one of"),
         ({"ingested_after": "soon"}, "write it like 2026-01-31T12:00:00Z"),
         ({"ingested_after": 5}, "write it like 2026-01-31T12:00:00Z"),
-        ({"ingested_after": "2026-01-31"}, "ingested_after 2026-01-31T00:00:00 has no time zone"),
-        ({"dated_after": "soon"}, "dated_after 'soon' is no time"),
-        ({"dated_before": "2026-01-31"}, "dated_before 2026-01-31T00:00:00 has no time zone"),
+        ({"ingested_after": "2026-01-31"}, "ingested_after 2026-01-31T00:00:00 lacks a time zone"),
+        ({"dated_after": "soon"}, "dated_after 'soon' is not a time"),
+        ({"dated_before": "2026-01-31"}, "dated_before 2026-01-31T00:00:00 lacks a time zone"),
     ],
 )
 def test_wrong_filter_is_refused_with_its_name_and_value(given, part):
