@@ -49,7 +49,9 @@ class EmbeddingPage(ActionPage):
         """Render the page with the reason why nothing was changed."""
         if request.method != "POST" or self.workspace is None or problem.status in {403, 404}:
             return super().render_problem(request, problem)
-        return apply_problem(self._page(request, self.workspace, problem=problem), problem)
+        may_force = problem.code.startswith("quality_gate")
+        page = self._page(request, self.workspace, problem=problem, may_force=may_force)
+        return apply_problem(page, problem)
 
     def _page(self, request: HttpRequest, workspace: Workspace, **context: Any) -> HttpResponse:
         status = embedding_status(workspace, self.access.reader)

@@ -3,6 +3,7 @@
 import pytest
 
 from ingest.models import Job
+from search.errors import GateOutOfTime, GoldenQueriesWorse
 from search.models import SpaceState
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.pages.search.shelf import make_member
@@ -38,6 +39,19 @@ def test_space_in_preparation_is_deleted(client, page):
     building = client.get(page).context["status"].building
     client.post(page, {"act": "delete", "space": building.id})
     assert client.get(page).context["status"].building is None
+
+
+@pytest.mark.parametrize("error", [GoldenQueriesWorse("worse", sentence=""), GateOutOfTime("slow")])
+def test_switch_that_the_quality_gate_holds_up_can_be_forced(client, page, monkeypatch, error):
+    def refuse(access, *, force):
+        if not force:
+            raise error
+
+    monkeypatch.setattr("ingest.pages.embedding.switch_space", refuse)
+    client.post(page, {"act": "build", "embedder": SECOND})
+    assert 'name="force"' not in client.get(page).content.decode()
+    assert 'name="force"' in client.post(page, {"act": "switch"}).content.decode()
+    assert client.post(page, {"act": "switch", "force": "1"}).status_code == 302
 
 
 @pytest.mark.parametrize(
