@@ -16,6 +16,8 @@ OURS = {"kebab", "search", "ingest", "tests"}
 EXTRAS = ("rerank", "ocr", "s3", "telemetry", "peers")
 # `make bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
 BESIDE_TORCH = {"sentence-transformers", "transformers"}
+# An object that is imported by its name, as by pkgutil.resolve_name.
+OBJECT_NAME = re.compile(r"([a-z]\w*)[\w.]*:\w+")
 # They are used without being imported by name: Django apps, the event loop of granian, binaries.
 USED_BY_NAME = {
     "argon2-cffi",
@@ -52,6 +54,8 @@ def imported_names(folder):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Constant) and (named := OBJECT_NAME.fullmatch(str(node.value))):
+                names.add(named[1])
     return names - OURS - sys.stdlib_module_names
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.syntax.grammar import Grammar
-from ingest.parsers.syntax.languages import grammars_for, load_grammar
+from ingest.parsers.syntax.languages import Grammar, grammars_for, load_grammar
 from ingest.parsers.syntax.leading_comments import leading_lines, line_range
 from ingest.parsers.syntax.units import read_units
 from ingest.parsers.types import FileType, Syntax

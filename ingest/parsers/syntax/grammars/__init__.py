@@ -1,1 +1,0 @@
-"""Tree-sitter grammars, one module per language."""

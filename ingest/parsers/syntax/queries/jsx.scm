@@ -1,0 +1,2 @@
+; markup in JavaScript and TypeScript
+(jsx_element (_) @statement)
