@@ -11,21 +11,16 @@ from kebab.identity.models import Workspace
 from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
 from search.bundles.format.layout import FORMAT
 from search.bundles.format.manifest import Manifest, SectionDigest, write_manifest
-from search.bundles.format.seal import RowDigest, index_digest
+from search.bundles.format.seal import RowDigest
 from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
 from search.bundles.rows.blobs import blob_pieces
-from search.bundles.rows.documents import chunk_bodies, document_state, read_documents
+from search.bundles.rows.documents import chunk_bodies, read_documents
 from search.bundles.rows.small_sections import RowNumbers, section_row, write_small_sections
 from search.bundles.rows.vectors import vector_rows
-from search.mirror import schema
-from search.mirror.query.lexical import index_version
-from search.mirror.sync import snapshot
-from search.mirror.sync.apply import Applier
+from search.mirror.sync.snapshot import postgres_snapshot
 from search.models import ChunkVector, Document, EmbeddingSpace
-from search.settings.search_settings import SearchSettings
 from search.vectors.lifecycle import filled_spaces
-from search.vectors.spaces import to_live_space
 
 
 def export_bundle(
@@ -43,10 +38,10 @@ def export_bundle(
     with (
         open_draft(target, replaces=replaces) as draft,
         hold_workspace_deletions(workspace.pk),  # the bytes are read after the rows that name them
-        snapshot.postgres_snapshot(idle_limit="0"),
+        postgres_snapshot(idle_limit="0"),
     ):
         present = Workspace.objects.get(pk=workspace.pk)
-        with create_bundle(draft, snapshot.analysis_for(present)) as writer:
+        with create_bundle(draft) as writer:
             return _Export(present, writer, on_progress).run()
 
 
@@ -64,24 +59,21 @@ class _Export:
             "vectors": self._write_vectors(spaces, numbers),
             "blobs_missing": self._write_blobs(),
         }
-        manifest = self._manifest(counts, self._finish_index(), spaces)
+        manifest = self._manifest(counts)
         write_manifest(self.writer.connection, manifest)
         return manifest
 
     def _write_corpus(self, numbers: RowNumbers) -> int:
-        """Write documents, chunks and their index, and return the number of chunks."""
+        """Write documents and chunks, and return the number of chunks."""
         total = Document.objects.in_workspace(self.workspace).count()
-        applier = Applier(self.writer.connection)
         count = 0
         for document, chunks in read_documents(self.workspace.pk):
             body = canonical_json(section_row("documents", document, numbers))
             number = self.writer.add("documents", body, document.doc_id.hex)
             for chunk_body in chunk_bodies(chunks):
                 self.writer.add("chunks", compress_body(chunk_body), number)
-            applier.upsert(document_state(document, chunks))
             count += len(chunks)
             self.on_progress("documents", number, total)
-        applier.finish()
         return count
 
     def _write_vectors(self, spaces: list[EmbeddingSpace], numbers: RowNumbers) -> int:
@@ -108,29 +100,7 @@ class _Export:
             self.on_progress("files", done, len(hashes))
         return missing
 
-    def _finish_index(self) -> RowDigest:
-        connection = self.writer.connection
-        for key, value in (
-            ("workspace_id", str(self.workspace.pk)),
-            ("applied_seq", self.workspace.head_seq),
-            ("applied_token", 0),
-        ):
-            connection.execute(schema.WRITE_META, (key, value))
-        connection.execute(schema.OPTIMIZE)
-        done = 0
-
-        def on_row() -> None:
-            nonlocal done
-            done += 1
-            if not done % 10_000:
-                self.on_progress("index", done, 0)
-
-        return index_digest(connection, on_row)
-
-    def _manifest(self, counts: dict[str, int], index: RowDigest, spaces: list[EmbeddingSpace]) -> Manifest:
-        digests = {**self.writer.digests, "index": index}
-        weight = SearchSettings.of(self.workspace).breadcrumb_weight
-        words = index_version(weight, snapshot.analysis_for(self.workspace))
+    def _manifest(self, counts: dict[str, int]) -> Manifest:
         return Manifest(
             format=FORMAT,
             kebab=kebab.__version__,
@@ -141,10 +111,8 @@ class _Export:
             seq=self.workspace.head_seq,
             documents=self.writer.digests["documents"].rows,
             **counts,
-            index_file_version=schema.FILE_VERSION,
-            index_versions=(words, *(to_live_space(space).index_version for space in spaces)),
             sections={
                 name: SectionDigest(rows=digest.rows, digest=digest.hexdigest())
-                for name, digest in digests.items()
+                for name, digest in (*self.writer.digests.items(), ("index", RowDigest()))
             },
         )

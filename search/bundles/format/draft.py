@@ -12,11 +12,9 @@ import apsw
 
 from kebab.runtime.durable_files import sync_to_disk
 from kebab.runtime.file_locks import hold_existing
-from search.analysis import ANALYSES, Analysis, register_tokenizer
 from search.bundles.errors import BundleExists, BundleUnreadable
 from search.bundles.format.layout import APPLICATION_ID, CREATE, FORMAT, SECTIONS, insert_statement
 from search.bundles.format.seal import RowDigest, Value, seal
-from search.mirror import schema
 
 # Level 1 takes half the time of 6 and a sixth more space.
 _LEVEL = 6
@@ -79,19 +77,17 @@ def _delete_stale_drafts(target: Path) -> None:
 
 
 @contextmanager
-def create_bundle(path: Path, analysis: Analysis) -> Iterator[BundleWriter]:
-    """Yield the writer of an empty bundle whose text is indexed with `analysis`, and seal it at the end."""
+def create_bundle(path: Path) -> Iterator[BundleWriter]:
+    """Yield the writer of an empty bundle, and seal it at the end."""
     connection = apsw.Connection(str(path))
     try:
-        register_tokenizer(connection)
         # A draft is useless after a crash, so it needs neither rollback nor durability before it is complete.
         # Without a journal the finished file can also be read from read-only media.
         connection.pragma("journal_mode", "off")
         connection.pragma("synchronous", "off")
         connection.pragma("cache_size", -64_000)
-        connection.execute(schema.create_sql(analysis))
         connection.execute(CREATE)
-        connection.pragma("application_id", APPLICATION_ID | ANALYSES.index(analysis))
+        connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", FORMAT)
         with connection:
             yield BundleWriter(connection)

@@ -1,13 +1,12 @@
 """Format 1 of bundles: tables, limits and columns of each section.
 
-A bundle is a SQLite database. It has one table per section, from which a workspace can be restored, and the
-tables of a mirror (`search.mirror.schema`), with which releases up to 0.3 search it in place. Format 1 stays
-readable for ever, whatever is changed for new bundles.
+A bundle is a SQLite database with one table per section. Bundles of releases up to 0.3 also have the tables
+of a mirror, which are ignored. Format 1 stays readable for ever, whatever is changed for new bundles.
 """
 
 from typing import Final
 
-#: SQLite's `application_id`: "KB" and a zero byte; the last byte is the number of the mirror's analysis.
+#: SQLite's `application_id`: "KB" and two zero bytes.
 APPLICATION_ID: Final = 0x4B_42_00_00
 #: Stored as `user_version`.
 FORMAT: Final = 1

@@ -22,7 +22,7 @@ from search.bundles.format.values import (
 
 _WRITE = "INSERT INTO bundle_manifest (name, value) VALUES ('manifest', ?), ('digest', ?)"
 _READ = "SELECT name, value FROM bundle_manifest WHERE length(value) <= ? ORDER BY name"
-#: Names in the manifest's `sections`: every section, and the index.
+#: Names in the manifest's `sections`: every section, and the index that bundles of releases up to 0.3 have.
 DIGESTED_SECTIONS = (*SECTIONS, "index")
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -59,12 +59,11 @@ class Manifest:
     vectors: _Count
     #: Number of documents' blobs that were missing.
     blobs_missing: _Count
-    #: Version of its mirror tables, which another release may not read.
-    index_file_version: _Count
-    #: Versions as named in search results: lexical, then one for each space.
-    index_versions: tuple[Annotated[StorableText, Field(max_length=500)], ...]
     #: By section and `index`.
     sections: dict[str, SectionDigest]
+    # About the index of bundles of releases up to 0.3, which need all three to import one.
+    index_file_version: _Count = 0
+    index_versions: tuple[Annotated[StorableText, Field(max_length=500)], ...] = ()
 
 
 _ADAPTER: Final = TypeAdapter(Manifest)

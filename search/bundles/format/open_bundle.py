@@ -12,13 +12,12 @@ from urllib.parse import quote
 
 import apsw
 
-from search.analysis import ANALYSES, register_tokenizer
 from search.bundles.errors import BundleDamaged, BundleRefused, BundleTooNew, NotABundle
 from search.bundles.format.layout import APPLICATION_ID, CREATE, FORMAT, MAX_ROW_BYTES
 from search.bundles.format.seal import check_ends
-from search.mirror import schema
 
-_ANALYSIS_BITS: Final = 0xFF
+# Named how releases up to 0.3 indexed the text.
+_LAST_BYTE: Final = 0xFF
 # A row has some columns in addition to its body.
 _MAX_VALUE_BYTES: Final = MAX_ROW_BYTES + 2**20
 _SWITCHES: Final = {
@@ -68,12 +67,6 @@ def open_bundle(path: Path) -> apsw.Connection:
     return connection
 
 
-def has_readable_index(connection: apsw.Connection) -> bool:
-    """Return whether the index of an open bundle has this release's schema."""
-    found = set(connection.execute(_SCHEMA))
-    return _expected_schema(_analysis_number(connection), with_index=True) <= found
-
-
 def _connect(path: Path) -> apsw.Connection:
     # Immutable: the file is not locked, and no journal next to it is read.
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
@@ -86,44 +79,35 @@ def _connect(path: Path) -> apsw.Connection:
     connection.pragma("query_only", True)
     connection.pragma("mmap_size", 0)
     connection.pragma("cache_size", -8_000)
-    register_tokenizer(connection)
     return connection
 
 
 def _check_kind(connection: apsw.Connection, path: Path) -> None:
     application = int(connection.pragma("application_id"))
-    if application & ~_ANALYSIS_BITS != APPLICATION_ID:
+    if application & ~_LAST_BYTE != APPLICATION_ID:
         raise NotABundle(f"{path} is not a bundle but another SQLite database; kebab export writes bundles.")
     version = int(connection.pragma("user_version"))
     if version > FORMAT:
         raise BundleTooNew(
             f"{path} is of format {version}; this release reads up to {FORMAT}. Update Kebab first."
         )
-    if version < 1 or application & _ANALYSIS_BITS >= len(ANALYSES):
+    if version < 1:
         raise BundleRefused(f"{path} says that it is of format {version}; there is none such.")
 
 
 def _check_schema(connection: apsw.Connection, path: Path) -> None:
     """Check, before any table is read, that the format's tables exist and there are no views or triggers."""
     found = set(connection.execute(_SCHEMA))
-    if not _expected_schema(0, with_index=False) <= found:
+    if not _expected_schema() <= found:
         raise BundleRefused(f"{path} is refused: its tables differ from those in format {FORMAT}.")
     if any(type_ not in ("table", "index") for type_, *_ in found):
         raise BundleRefused(f"{path} is refused: it holds views or triggers.")
 
 
-def _analysis_number(connection: apsw.Connection) -> int:
-    return int(connection.pragma("application_id")) & _ANALYSIS_BITS
-
-
 @cache
-def _expected_schema(analysis_number: int, *, with_index: bool) -> frozenset[tuple[object, ...]]:
+def _expected_schema() -> frozenset[tuple[object, ...]]:
     empty = apsw.Connection(":memory:")
-    register_tokenizer(empty)
-    if with_index:
-        empty.execute(schema.create_sql(ANALYSES[analysis_number]))
-    else:
-        empty.execute(CREATE)
+    empty.execute(CREATE)
     expected = frozenset(empty.execute(_SCHEMA))
     empty.close()
     return expected

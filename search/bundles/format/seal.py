@@ -8,7 +8,6 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import apsw
 from blake3 import blake3
 
 from search.bundles.errors import BundleDamaged, BundleUnreadable, NotABundle
@@ -117,30 +116,3 @@ def _encode_value(value: Value) -> tuple[bytes, bytes]:
     if isinstance(value, str):
         return b"t", value.encode("utf-8", "surrogatepass")
     return b"b", bytes(value)
-
-
-# In an order that is the same in every copy; including FTS5's copy of the text, `chunks_fts_content`.
-_INDEX = (
-    "SELECT * FROM meta ORDER BY key",
-    "SELECT * FROM documents ORDER BY doc",
-    "SELECT * FROM document_tags ORDER BY tag, doc",
-    "SELECT * FROM chunks ORDER BY chunk",
-    "SELECT * FROM chunks_fts_content ORDER BY id",
-    "SELECT * FROM chunks_fts_docsize ORDER BY id",
-    "SELECT * FROM chunks_fts_config ORDER BY k",
-    "SELECT * FROM chunks_fts_idx ORDER BY segid, term",
-    "SELECT * FROM chunks_fts_data ORDER BY id",
-    "SELECT * FROM parts ORDER BY part",
-    "SELECT * FROM postings ORDER BY part, term",
-    "SELECT * FROM blocks ORDER BY block",
-)
-
-
-def index_digest(connection: apsw.Connection, on_row: Callable[[], None] = lambda: None) -> RowDigest:
-    """Return the digest of the rows of all index tables."""
-    digest = RowDigest()
-    for statement in _INDEX:
-        for row in connection.execute(statement):
-            digest.add(row)
-            on_row()
-    return digest

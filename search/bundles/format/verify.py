@@ -11,9 +11,9 @@ from blake3 import blake3
 
 from search.bundles.errors import BundleDamaged, BundleError, BundleRefused
 from search.bundles.format.layout import SECTIONS, SMALL_SECTIONS, select_statement
-from search.bundles.format.open_bundle import has_readable_index, translate_damage
+from search.bundles.format.open_bundle import translate_damage
 from search.bundles.format.row_reader import BlobPiece, BundleReader, DocumentRow
-from search.bundles.format.seal import RowDigest, check_bytes, index_digest
+from search.bundles.format.seal import RowDigest, check_bytes
 from search.bundles.progress import Progress
 from search.corpus.content_ids import chunk_ids, document_id, embed_hash
 from search.models import SpaceState
@@ -47,7 +47,6 @@ class Verifier:
         self._check_documents()
         self._check_vectors()
         self._check_blobs()
-        self._check_index()
         check_digests(self.reader)
 
     def _check_bytes(self) -> None:
@@ -155,13 +154,6 @@ class Verifier:
             self._hashes.discard(hash_)
             self.on_progress("files", done, total)
 
-    def _check_index(self) -> None:
-        """Compare the index tables, unless they are of another release."""
-        with translate_damage(self.reader.path):
-            if has_readable_index(self.reader.connection):
-                found = index_digest(self.reader.connection)
-                _compare(self.reader, "index", found)
-
     def _refusal(self, section: str, number: int, reason: str) -> BundleRefused:
         return BundleRefused(f"{self.reader.path} is refused: {section} row {number}: {reason}.")
 
@@ -203,7 +195,7 @@ def _compare(reader: BundleReader, section: str, found: RowDigest) -> None:
 
 
 def _find_damage(reader: BundleReader) -> Iterator[str]:
-    """Yield the names of the damaged sections, and of the index if it is damaged."""
+    """Yield the names of the damaged sections."""
     for section in SECTIONS:
         digest = RowDigest()
         try:
@@ -213,8 +205,3 @@ def _find_damage(reader: BundleReader) -> Iterator[str]:
             _compare(reader, section, digest)
         except BundleError:
             yield section
-    try:
-        with translate_damage(reader.path):
-            _compare(reader, "index", index_digest(reader.connection))
-    except BundleError:
-        yield "index"

@@ -1,20 +1,16 @@
-"""Documents with their chunks: read once from Postgres for the bundle's rows and its index."""
+"""Documents with their chunks as rows of a bundle."""
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from operator import attrgetter
 from typing import Any
 
 from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
 from search.bundles.format.sections import SECTIONS_BY_NAME, section_rows
 from search.bundles.format.values import canonical_json, row_to_json
-from search.mirror.sync.snapshot import MIRRORED, ChunkState, DocumentState, build_state
 from search.models import Chunk, Document
 from search.retrieval.document_date import document_date, stated_author, time_of_ns
-from search.retrieval.query.metadata import filter_values
 
-_STATED = ("metadata", "source_mtime_ns", "indexed_at")
 # Documents fetched per round trip.
 _BATCH = 100
 
@@ -26,7 +22,6 @@ def read_documents(workspace_id: uuid.UUID) -> Iterator[tuple[Document, list[Chu
         documents = list(
             Document.objects.in_workspace(workspace_id)
             .filter(id__gt=after, source__workspace=workspace_id, version__workspace=workspace_id)
-            .select_related("source", "version")
             .order_by("id")[:_BATCH]
         )
         if not documents:
@@ -52,27 +47,6 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
             bodies = []
     if bodies:
         yield b"[%s]" % b",".join(bodies)
-
-
-def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
-    """Return a document's state for a mirror, as of the bundle's row: that has no date of its own."""
-    author, dated_at = author_and_date({name: getattr(document, name) for name in _STATED})
-    fields = {name: attrgetter(column.replace("__", "."))(document) for name, column in MIRRORED.items()}
-    fields |= {"author": author, "dated_at": dated_at, "values": filter_values(document.metadata)}
-    return build_state(
-        fields,
-        chunks=tuple(
-            ChunkState(
-                chunk_id=chunk.chunk_id.hex,
-                kind=chunk.kind,
-                code_lang=chunk.language,
-                row_version=chunk.row_version,
-                breadcrumb=chunk.breadcrumb,
-                text=chunk.text,
-            )
-            for chunk in chunks
-        ),
-    )
 
 
 def author_and_date(values: Mapping[str, Any]) -> tuple[str, datetime]:

@@ -11,11 +11,10 @@ import apsw
 import numpy as np
 
 from kebab.identity.models import Workspace
-from search.analysis import register_tokenizer
 from search.bundles.export import export_bundle
 from search.bundles.format.draft import compress_body
 from search.bundles.format.layout import MAX_ROW_BYTES, SECTIONS, select_statement
-from search.bundles.format.seal import RowDigest, check_ends, index_digest, seal
+from search.bundles.format.seal import RowDigest, check_ends, seal
 from search.bundles.format.values import canonical_json
 from search.corpus.blobs import store_blob
 from tests.support.corpus import write
@@ -37,13 +36,12 @@ def write_small(workspace: Workspace, path: Path) -> None:
 def forge(path: Path, change: Callable[[apsw.Connection], object], **manifest: Any) -> Path:
     """Alter a bundle by `change`, and correct all its digests and its seal, as a forger would.
 
-    `manifest` are values that its manifest gets. Returns the path.
+    `manifest` are values that its manifest gets, `index` that of its index. Returns the path.
     """
     length = check_ends(path)
     with path.open("r+b") as file:
         file.truncate(length)
     connection = apsw.Connection(str(path))
-    register_tokenizer(connection)
     change(connection)
     _restate(connection, manifest)
     connection.close()
@@ -61,8 +59,7 @@ def _restate(connection: apsw.Connection, values: dict[str, Any]) -> None:
         for row in connection.execute(select_statement(section), (-(2**40),)):
             digest.add(row)
         manifest["sections"][section] = {"rows": digest.rows, "digest": digest.hexdigest()}
-    index = index_digest(connection)
-    manifest["sections"]["index"] = {"rows": index.rows, "digest": index.hexdigest()}
+    manifest["sections"]["index"] = values.pop("index", manifest["sections"]["index"])
     body = canonical_json({**manifest, **values})
     put = "UPDATE bundle_manifest SET value = ? WHERE name = ?"
     connection.execute(put, (body, "manifest"))

@@ -14,8 +14,10 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
+from search.analysis import UNSTEMMED_WORDS, register_tokenizer
 from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
 from search.bundles.export import export_bundle
+from search.bundles.format.layout import APPLICATION_ID
 from search.bundles.format.verify import check_digests
 from search.bundles.importer import importer
 from search.bundles.importer import loader as loading
@@ -26,6 +28,7 @@ from search.corpus.blobs import has_blob
 from search.corpus.content_ids import document_id
 from search.embedders.hash_embedder import HashEmbedder
 from search.mirror.checks import check_coverage, check_mirrors
+from search.mirror.schema import create_sql
 from search.models import Change, Document, EmbeddingSpace
 from tests.integration.kebab.backup.doctor import statuses
 from tests.integration.search.bundles.factories import rows_of
@@ -58,6 +61,19 @@ def test_import_embeds_nothing_and_its_mirror_equals_postgres(sample, monkeypatc
     assert [check.status for check in check_mirrors(False)] == [CheckStatus.OK]
     assert {check.status for check in check_coverage(False)} == {CheckStatus.OK}
     assert EmbeddingSpace.objects.filter(workspace=imported, state="live").exists()
+
+
+def test_bundle_with_the_index_of_an_early_release_is_imported(sample):
+    def add_index(connection):
+        register_tokenizer(connection)
+        connection.execute(create_sql(UNSTEMMED_WORDS))
+        connection.pragma("application_id", APPLICATION_ID | 1)
+
+    index = {"rows": 12, "digest": "ab" * 32}
+    forge(sample.file, add_index, index_file_version=11, index_versions=["fts5.v11", "hash@1"], index=index)
+
+    assert paths(ask(bring_in(sample).workspace, "vault dawn")) == []
+    assert {check.status for check in check_coverage(False)} == {CheckStatus.OK}
 
 
 def test_imported_workspace_takes_and_mirrors_writes(sample):

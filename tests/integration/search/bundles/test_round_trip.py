@@ -61,8 +61,8 @@ def test_bundle_of_an_import_differs_in_names_alone(round_trip):
     first, second = round_trip.manifest, round_trip.second_manifest
     differing = {name for name in first.sections if first.sections[name] != second.sections[name]}
 
-    # Slug and ids of sources are others; `meta` in the index names the workspace.
-    assert differing == {"workspace", "sources", "index"}
+    # Slug and ids of sources are others.
+    assert differing == {"workspace", "sources"}
     assert manifest_digest(first) != manifest_digest(second)
     event = AuditEvent.objects.get(workspace=round_trip.imported, action="workspace.imported")
     assert event.detail["digest"] == manifest_digest(first)
