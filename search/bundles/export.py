@@ -54,12 +54,11 @@ class _Export:
     def run(self) -> Manifest:
         numbers = write_small_sections(self.workspace, self.writer.add)
         spaces = filled_spaces(self.workspace)
-        counts = {
-            "chunks": self._write_corpus(numbers),
-            "vectors": self._write_vectors(spaces, numbers),
-            "blobs_missing": self._write_blobs(),
-        }
-        manifest = self._manifest(counts)
+        manifest = self._manifest(
+            chunks=self._write_corpus(numbers),
+            vectors=self._write_vectors(spaces, numbers),
+            blobs_missing=self._write_blobs(),
+        )
         write_manifest(self.writer.connection, manifest)
         return manifest
 
@@ -100,7 +99,7 @@ class _Export:
             self.on_progress("files", done, len(hashes))
         return missing
 
-    def _manifest(self, counts: dict[str, int]) -> Manifest:
+    def _manifest(self, *, chunks: int, vectors: int, blobs_missing: int) -> Manifest:
         return Manifest(
             format=FORMAT,
             kebab=kebab.__version__,
@@ -110,7 +109,9 @@ class _Export:
             corpus_id=self.workspace.corpus_id,
             seq=self.workspace.head_seq,
             documents=self.writer.digests["documents"].rows,
-            **counts,
+            chunks=chunks,
+            vectors=vectors,
+            blobs_missing=blobs_missing,
             sections={
                 name: SectionDigest(rows=digest.rows, digest=digest.hexdigest())
                 for name, digest in (*self.writer.digests.items(), ("index", RowDigest()))

@@ -1,14 +1,16 @@
 """Fields of the rows of a bundle in format 1; docs/bundles.md gives the reasons, model by model.
 
-A field that ends in `_number` refers to a row of another section. Row ids of the workspace are not included:
-an import assigns new ones, except to documents and chunks, whose ids are derived from their content.
+A row has its model's fields but for those that are omitted. A field that ends in `_number` refers to a row of
+another section. Row ids of the workspace are not included: an import assigns new ones, except to documents
+and chunks, whose ids are derived from their content.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Annotated, Final
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Annotated, Any, Final
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pydantic import Field
 
@@ -16,6 +18,7 @@ from kebab.identity.models import Group, Workspace
 from search.bundles.format.layout import MAX_DIM
 from search.bundles.format.values import (
     MAX_COUNT,
+    MAX_TEXT_CHARS,
     ROW_NUMBER,
     Fields,
     HashText,
@@ -38,35 +41,66 @@ from search.models import (
     Document,
     EmbeddingSpace,
     Judgement,
-    MediaKind,
     Run,
     RunState,
     RunTopic,
     Source,
-    SourceKind,
     SourceReader,
-    SourceState,
     SourceVersion,
-    SpaceState,
     Topic,
-    TopicOrigin,
     Trust,
 )
 
 _SMALL = 2**31 - 1
 # Valid keys of sources; a key can't contain a path separator.
 _KEY = Annotated[str, Field(pattern=r"^[^\x00-\x1f/\\\x7f]{1,63}$")]
+_BY_KIND: Final[Mapping[type[Any], Any]] = {
+    models.PositiveIntegerField: integer(most=_SMALL),
+    models.SmallIntegerField: integer(least=-(2**15), most=2**15 - 1),
+    models.IntegerField: integer(least=-(2**31), most=_SMALL),
+    models.BigIntegerField: integer(least=-(2**63)),
+    models.BooleanField: bool,
+    models.FloatField: Number,
+    models.UUIDField: Id,
+    models.DateTimeField: Timestamp,
+    models.ForeignKey: ROW_NUMBER,
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """The rows of one model."""
 
     model: type[models.Model]
-    #: Types by the name of the model's field, or of its replacement in the bundle.
-    fields: Fields
     #: Reasons by name, for the model's fields that are not carried.
     omitted: Mapping[str, str]
+    #: Types of fields where the model's field allows more than a bundle.
+    types: Fields = field(default_factory=dict)
+
+    @cached_property
+    def fields(self) -> Fields:
+        """Return the types by the name of the model's field, or of its replacement in the bundle."""
+        carried = (each for each in self.model._meta.concrete_fields if each.name not in self.omitted)
+        return {_name_of(each): self.types.get(each.name) or _type_of(each) for each in carried}
+
+
+def _name_of(model_field: "models.Field[Any, Any]") -> str:
+    is_reference = isinstance(model_field, models.ForeignKey)
+    return f"{model_field.name}_number" if is_reference else model_field.name
+
+
+def _type_of(model_field: "models.Field[Any, Any]") -> Any:
+    found: Any = _BY_KIND.get(type(model_field))
+    if isinstance(model_field, ArrayField):
+        found = texts(model_field.base_field.max_length or MAX_TEXT_CHARS)
+    elif isinstance(model_field, models.JSONField):
+        found = JsonObject if model_field.default is dict else JsonList
+    elif isinstance(model_field, models.TextField):
+        found = text()
+    elif isinstance(model_field, models.CharField):
+        choices = [value for value, _ in model_field.choices or ()]
+        found = one_of(*choices) if choices else text(model_field.max_length or MAX_TEXT_CHARS)
+    return found | None if model_field.null else found
 
 
 _OWN = "each workspace assigns its own"
@@ -77,49 +111,16 @@ _PERSONS: Final = {"created_by": "names a person", "creator": "names a person"}
 SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "workspace": Section(
         model=Workspace,
-        fields={
-            "slug": text(63),
-            "name": text(200),
-            "corpus_id": Id,
-            "settings": JsonObject,
-            "head_seq": integer(most=MAX_COUNT),
-        },
         omitted={
             "id": _OWN,
             "created_at": "the time of the import",
             "quota": "set by the operator of each machine",
         },
+        types={"head_seq": integer(most=MAX_COUNT)},
     ),
-    "groups": Section(
-        model=Group,
-        fields={"name": text(100)},
-        omitted={**_EACH, "created_at": "the time of the import"},
-    ),
+    "groups": Section(model=Group, omitted={**_EACH, "created_at": "the time of the import"}),
     "sources": Section(
         model=Source,
-        fields={
-            "id": Id,
-            "key": _KEY,
-            "kind": one_of(*SourceKind.values),
-            "config": JsonObject,
-            "title": text(300),
-            "description": text(),
-            "state": one_of(*SourceState.values),
-            "default_tags": texts(100),
-            "default_trust": one_of(*Trust.values),
-            "trust_score": Number,
-            "stars": integer(most=_SMALL) | None,
-            "total_snippets": integer(most=_SMALL),
-            "rules": JsonList,
-            "library_id": text(300),
-            "project": JsonObject,
-            "last_indexed_at": Timestamp | None,
-            "sync_every_minutes": integer(most=_SMALL) | None,
-            "last_sync_at": Timestamp | None,
-            "sync_failures": integer(most=_SMALL),
-            "is_restricted": bool,
-            "created_at": Timestamp,
-        },
         omitted={
             "workspace": _OF_WORKSPACE,
             "sealed_credentials": "secrets stay on their machine",
@@ -127,129 +128,29 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "next_sync_at": "an imported source syncs only on request",
             "compared_at": "the time on another machine",
         },
+        types={"key": _KEY, "default_trust": one_of(*Trust.values)},
     ),
-    "readers": Section(
-        model=SourceReader,
-        fields={"source_number": ROW_NUMBER, "group_number": ROW_NUMBER},
-        omitted=_EACH,
-    ),
+    "readers": Section(model=SourceReader, omitted=_EACH),
     "versions": Section(
-        model=SourceVersion,
-        fields={
-            "source_number": ROW_NUMBER,
-            "tag": text(200),
-            "commit": text(64),
-            "title": text(300),
-            "created_at": Timestamp,
-        },
-        omitted={**_EACH, "cursor": "the next sync begins from the start"},
+        model=SourceVersion, omitted={**_EACH, "cursor": "the next sync begins from the start"}
     ),
     "spaces": Section(
         model=EmbeddingSpace,
-        fields={
-            "model": text(200),
-            "revision": text(100),
-            "dim": integer(least=1, most=MAX_DIM),
-            "query_prefix": text(200),
-            "passage_prefix": text(200),
-            "languages": texts(16),
-            "state": one_of(*SpaceState.values),
-            "epoch": integer(most=MAX_COUNT),
-            "known_share": Number | None,
-            "switches_by_itself": bool,
-            "held_because": text(),
-            "live_until": Timestamp | None,
-            "retire_at": Timestamp | None,
-            "created_at": Timestamp,
-        },
         omitted={**_EACH, "is_indexed": "an import builds the index"},
+        types={"dim": integer(least=1, most=MAX_DIM), "epoch": integer(most=MAX_COUNT)},
     ),
-    "topics": Section(
-        model=Topic,
-        fields={
-            "topic_set": text(64),
-            "topic_id": text(100),
-            "text": text(),
-            "filters": JsonObject,
-            "is_unanswerable": bool,
-            "origin": one_of(*TopicOrigin.values),
-            "created_at": Timestamp,
-        },
-        omitted={**_EACH, **_PERSONS},
-    ),
+    "topics": Section(model=Topic, omitted={**_EACH, **_PERSONS}),
     "judgements": Section(
-        model=Judgement,
-        fields={
-            "topic_number": ROW_NUMBER,
-            "source_number": ROW_NUMBER | None,
-            "version": text(200),
-            "path": text(1_000),
-            "fragment": text(100),
-            "grade": integer(least=-(2**15), most=2**15 - 1),
-        },
-        omitted={**_EACH, "place_key": "follows from the source's new id"},
+        model=Judgement, omitted={**_EACH, "place_key": "follows from the source's new id"}
     ),
     "runs": Section(
         model=Run,
-        fields={
-            "name": text(100),
-            "topic_set": text(64),
-            "state": one_of(RunState.SUCCEEDED.value, RunState.FAILED.value, RunState.CANCELLED.value),
-            "settings": JsonObject,
-            "measures": JsonList,
-            "record": JsonObject,
-            "figures": JsonObject,
-            "sources": texts(63),
-            "error": text(),
-            "created_at": Timestamp,
-            "started_at": Timestamp | None,
-            "finished_at": Timestamp | None,
-        },
         omitted={**_EACH, **_PERSONS, "job_id": "jobs are not carried"},
+        types={"state": one_of(RunState.SUCCEEDED.value, RunState.FAILED.value, RunState.CANCELLED.value)},
     ),
-    "run_topics": Section(
-        model=RunTopic,
-        fields={
-            "run_number": ROW_NUMBER,
-            "ordinal": integer(most=_SMALL),
-            "topic_id": text(100),
-            "text": text(),
-            "filters": JsonObject,
-            "is_unanswerable": bool,
-            "judgements": JsonList,
-            "ranking": JsonList | None,
-            "measures": JsonObject,
-            "ms": Number | None,
-            "is_empty": bool | None,
-            "is_refused": bool | None,
-            "degraded": texts(20),
-            "index_version": text(500),
-        },
-        omitted=_EACH,
-    ),
+    "run_topics": Section(model=RunTopic, omitted=_EACH),
     "documents": Section(
         model=Document,
-        fields={
-            "doc_id": Id,
-            "version_number": ROW_NUMBER,
-            "path": text(1_000),
-            "title": text(500),
-            "lang": text(16),
-            "tags": texts(100),
-            "trust_level": one_of(*Trust.values),
-            "mime": text(200),
-            "media": one_of(*MediaKind.values),
-            "size_bytes": integer(),
-            "content_hash": HashText,
-            "overrides": JsonObject,
-            "parser_version": text(64),
-            "chunker_version": text(64),
-            "source_mtime_ns": integer(least=-(2**63)) | None,
-            "source_revision": text(200),
-            "requested_at": Timestamp | None,
-            "indexed_at": Timestamp,
-            "metadata": JsonObject,
-        },
         omitted={
             **_EACH,
             "source": "its version's",
@@ -258,32 +159,19 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "filter_values": "as its metadata states",
             "dated_at": "as its metadata states, else the time of its file or of indexing",
         },
+        types={"size_bytes": integer(), "content_hash": HashText},
     ),
     "chunks": Section(
         model=Chunk,
-        fields={
-            "chunk_id": Id,
-            "ordinal": integer(least=-(2**31), most=_SMALL),
-            "kind": one_of("code", "info"),
-            "language": text(40),
-            "heading_path": texts(),
-            "breadcrumb": text(),
-            "section_label": text(),
-            "text": text(),
-            "source_spans": Spans,
-            "token_count": integer(least=-(2**31), most=_SMALL),
-            "embed_hash": Id,
-            "row_version": integer(least=-(2**31), most=_SMALL),
-        },
         omitted={
             "workspace": _OF_WORKSPACE,
             "document": "its row's column",
             "plain": "its text without markup",
         },
+        types={"source_spans": Spans},
     ),
     "vectors": Section(
         model=ChunkVector,
-        fields={},
         omitted={
             "workspace": _OF_WORKSPACE,
             "space": "a column",
