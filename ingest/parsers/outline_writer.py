@@ -6,7 +6,7 @@ from typing import Final
 from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.titles import FIRST_LINE_CHARS
-from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
+from ingest.parsers.types import Block, BlockKind, LineSpan, OutlineDraft, PageSpan
 from search.documents.charset import REPLACEMENT
 
 #: separator of the cells of a row
@@ -17,27 +17,14 @@ MAX_EMPTY_CELLS: Final = 8
 MAX_CHARS: Final = 32 * 1024**2
 
 
-class OutlineWriter:
-    """Lines and blocks of an outline; a blank line separates blocks, and a wall stands before each page."""
+class OutlineWriter(OutlineDraft):
+    """Writer that separates blocks by a blank line; a wall stands before each page."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.blocks: list[Block] = []
-        self._origins: list[PageSpan] = []
-        self._walls: list[int] = []
+        super().__init__()
         self._page: PageSpan | None = None
         self._is_page_new = False
         self._chars = 0
-
-    @property
-    def origins(self) -> Sequence[PageSpan] | None:
-        """Return the page per line; None without a call of `begin_page`."""
-        return self._origins if self._page else None
-
-    @property
-    def walls(self) -> tuple[int, ...]:
-        """Return the lines that begin another page, ascending."""
-        return tuple(self._walls)
 
     @property
     def first_words(self) -> str | None:
@@ -92,7 +79,7 @@ class OutlineWriter:
             self._add_origins(1)
         start = len(self.lines) + 1
         if self._is_page_new and start > 1:
-            self._walls.append(start)
+            self.walls.append(start)
         self._is_page_new = False
         self.lines += lines
         self._add_origins(len(lines))
@@ -100,7 +87,7 @@ class OutlineWriter:
 
     def _add_origins(self, count: int) -> None:
         if self._page is not None:
-            self._origins += [self._page] * count
+            self.origins += [self._page] * count
 
 
 def one_line(text: str) -> str:

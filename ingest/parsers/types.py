@@ -163,6 +163,21 @@ class Outline:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(slots=True, kw_only=True)
+class OutlineDraft:
+    """The lines, blocks, origins and walls of an outline that is being written."""
+
+    lines: list[str] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    origins: list[Any] = field(default_factory=list)
+    walls: list[int] = field(default_factory=list)
+
+    def outline(self, **stated: Any) -> Outline:
+        """Return the outline, with what the document states."""
+        origins, walls = self.origins or None, tuple(self.walls)
+        return Outline(lines=self.lines, blocks=self.blocks, origins=origins, walls=walls, **stated)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedDocument:
     """A parsed file, ready to be chunked."""

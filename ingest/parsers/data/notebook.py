@@ -14,7 +14,7 @@ from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
 from ingest.parsers.markup.html import read_fragment
 from ingest.parsers.markup.markdown import read_markdown
-from ingest.parsers.types import Block, FileType, LineSpan, Outline
+from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft
 from search.documents.charset import REPLACEMENT
 
 MAX_OUTPUT_LINES = 30
@@ -67,12 +67,8 @@ def parse_notebook(content: bytes, file: FileType) -> Outline:
         reader.read(cell, number)
     stated = reader.front_matter
     title = notebook.get("metadata", {}).get("title") if isinstance(notebook.get("metadata"), dict) else None
-    return Outline(
-        lines=reader.lines,
-        blocks=reader.blocks,
-        origins=reader.origins,
+    return reader.outline(
         names=reader.names,
-        walls=tuple(reader.walls),
         title=stated.title or (" ".join(title.split()) or None if isinstance(title, str) else None),
         tags=stated.tags,
         metadata=stated.metadata,
@@ -121,16 +117,12 @@ def _placed_lines(source: Any) -> list[PlacedLine]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _NotebookReader:
+class _NotebookReader(OutlineDraft):
     """Reader that collects the lines and blocks of the cells."""
 
     language: str | None
-    lines: list[str] = field(default_factory=list)
-    origins: list[LineSpan] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     name: str = ""
-    blocks: list[Block] = field(default_factory=list)
-    walls: list[int] = field(default_factory=list)
     front_matter: FrontMatter = field(default_factory=FrontMatter)
 
     def read(self, cell: dict[str, Any], number: int) -> None:
@@ -144,17 +136,8 @@ class _NotebookReader:
             text = " ".join(" ".join(line for line, _ in source).split())
             level = cell.get("level")
             known_level = level if isinstance(level, int) and 1 <= level <= 6 else 1
-            self._add(
-                source,
-                [
-                    Block(
-                        kind="heading",
-                        span=LineSpan(1, len(source)),
-                        text=text,
-                        level=known_level,
-                    )
-                ],
-            )
+            span = LineSpan(1, len(source))
+            self._add(source, [Block(kind="heading", span=span, text=text, level=known_level)])
         else:
             self._add_prose(source)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ingest.parsers.decode import decode, split_lines
-from ingest.parsers.types import Block, FileType, LineSpan, Outline, TimeSpan
+from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft, TimeSpan
 from search.documents.subtitles import Cue, read_cues
 
 #: silence that ends a paragraph
@@ -27,14 +27,7 @@ def parse_transcript(content: bytes, file: FileType) -> Outline:
     for cue in transcript.cues:
         script.add(cue)
     script.end_paragraph()
-    return Outline(
-        lines=script.lines,
-        blocks=script.blocks,
-        origins=script.origins,
-        walls=tuple(script.walls),
-        title=transcript.title or None,
-        warnings=_warnings(transcript.broken_lines),
-    )
+    return script.outline(title=transcript.title or None, warnings=_warnings(transcript.broken_lines))
 
 
 def _warnings(broken_lines: Sequence[int]) -> tuple[str, ...]:
@@ -47,13 +40,9 @@ def _warnings(broken_lines: Sequence[int]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Script:
+class _Script(OutlineDraft):
     """The lines so far, and the open paragraph."""
 
-    lines: list[str] = field(default_factory=list)
-    origins: list[TimeSpan] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    walls: list[int] = field(default_factory=list)
     #: first line of the open paragraph
     start: int = 1
     breaks: list[int] = field(default_factory=list)

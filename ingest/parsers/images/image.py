@@ -1,7 +1,6 @@
 """Text that OCR finds in pictures, line by line, with the region of each line."""
 
 import warnings
-from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from ingest.parsers.images.ocr import (
     paragraph_starts,
     recognise,
 )
-from ingest.parsers.types import Block, FileType, LineSpan, Outline, RegionSpan
+from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft, RegionSpan
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -46,14 +45,7 @@ def parse_image(content: bytes, file: FileType) -> Outline:
     starts = paragraph_starts(found)
     for start, end in zip(starts, [*starts[1:], len(found)], strict=True):
         layout.add(found[start:end], is_apart=start > 0 and spaces[start - 1] > OTHER_PLACE_GAP)
-    return Outline(
-        lines=layout.lines,
-        blocks=layout.blocks,
-        origins=layout.origins,
-        walls=tuple(layout.walls),
-        metadata=metadata,
-        warnings=notes,
-    )
+    return layout.outline(metadata=metadata, warnings=notes)
 
 
 def _open_picture(content: bytes) -> tuple["Image", tuple[str, ...]]:
@@ -95,14 +87,8 @@ def _flatten_on_white(picture: "Image") -> "Image":
     return paper
 
 
-@dataclass(slots=True, kw_only=True)
-class _Layout:
-    """The lines, blocks, regions and walls of the paragraphs added so far."""
-
-    lines: list[str] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    origins: list[RegionSpan] = field(default_factory=list)
-    walls: list[int] = field(default_factory=list)
+class _Layout(OutlineDraft):
+    """The paragraphs added so far."""
 
     def add(self, paragraph: list[PictureLine], *, is_apart: bool) -> None:
         """Add a paragraph and a blank line; one that is apart shares no chunk with those before."""

@@ -59,20 +59,16 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
         raise ValueError("it lacks a line that begins a mail")
     letters = _in_threads(parts[:MAX_MAILS])
     reader = MailReader(lines, file, level=2)
-    walls = []
     for letter in letters:
-        walls.append(len(reader.lines) + (2 if reader.lines else 1))
+        if reader.lines:
+            reader.walls.append(len(reader.lines) + 2)
         subject = letter.mail.header("subject") or "No subject"
         start = letter.mail.start
         reader.begin_section(subject, letter.mail.header_spans.get("subject", LineSpan(start, start)))
         reader.read_mail(letter.mail)
     more = (f"only the first {MAX_MAILS} mails were read",) if len(parts) > MAX_MAILS else ()
     single = letters[0].mail if len(letters) == 1 else None
-    return Outline(
-        lines=reader.lines,
-        blocks=reader.blocks,
-        origins=reader.origins,
-        walls=tuple(walls[1:]),
+    return reader.outline(
         title=(single.header("subject") if single else "") or PurePosixPath(file.path).name,
         metadata=stated_metadata(single) if single else _metadata(letters),
         warnings=(*more, *reader.warnings),

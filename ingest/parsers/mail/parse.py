@@ -33,10 +33,7 @@ def parse_email(content: bytes, file: FileType) -> Outline:
     reader.read_mail(mail)
     if not reader.has_text and reader.is_locked:
         raise ParseRefused("encrypted", "the mail is encrypted: save it decrypted")
-    return Outline(
-        lines=reader.lines,
-        blocks=reader.blocks,
-        origins=reader.origins,
+    return reader.outline(
         title=mail.header("subject") or reader.first_words,
         metadata=stated_metadata(mail),
         warnings=reader.warnings,

@@ -13,7 +13,7 @@ from ingest.parsers.mail.parts import MAX_DEPTH, MailPart, inner_parts, mail_lin
 from ingest.parsers.mail.text import PlacedLine, read_bytes, read_text
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.text import paragraphs
-from ingest.parsers.types import Block, BlockKind, FileType, LineSpan
+from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, OutlineDraft
 
 SHOWN_HEADERS: Final = ("From", "To", "Cc", "Date")
 MAX_PARTS: Final = 500
@@ -45,13 +45,11 @@ WORD: Final = re.compile(r"[\u3040-\u9fff]|[^\W_]{2,}")
 CODE_BLOCKS: Final = frozenset({"json", "yaml", "xml", "toml", "ini", "log"})
 
 
-class MailReader:
+class MailReader(OutlineDraft):
     """Reader of mails that collects their lines in reading order, each with its lines in the file."""
 
     def __init__(self, raw: Sequence[bytes], file: FileType, *, level: int = 1) -> None:
-        self.lines: list[str] = []
-        self.blocks: list[Block] = []
-        self.origins: list[LineSpan] = []
+        super().__init__()
         self.has_text = False
         self.is_locked = False
         self.first_words: str | None = None

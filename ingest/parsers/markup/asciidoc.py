@@ -58,7 +58,7 @@ def parse_asciidoc(content: bytes, file: FileType) -> Outline:
         "date": attributes.get("date") or attributes.get("revdate") or attributes.get("docdate"),
     }
     keywords = [tag.strip() for tag in attributes.get("keywords", "").split(",") if tag.strip()]
-    return reader.written.outline(
+    return reader.written.finish(
         title=attributes.get("title") or None, metadata=stated_metadata(stated), tags=keywords
     )
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.html_reader import HEADINGS, PagePart, PageReader, Run
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.titles import TITLE_CHARS
-from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
+from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline, OutlineDraft
 
 KINDS: dict[str, BlockKind] = {"li": "list", "dd": "list", "dt": "list", "blockquote": "quote"}
 #: share of a page's characters that a part marked as the main one needs to be taken for it
@@ -72,10 +72,7 @@ def _size(runs: Iterable[Run]) -> int:
 
 def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
     page = _page_text(runs)
-    return Outline(
-        lines=page.lines,
-        blocks=page.blocks,
-        origins=page.origins,
+    return page.outline(
         title=_title(reader.title, page.blocks),
         tags=tuple(dict.fromkeys(reader.tags)),
         metadata={
@@ -102,12 +99,9 @@ def _page_text(runs: Iterable[Run]) -> "PageText":
 
 
 @dataclass(slots=True)
-class PageText:
+class PageText(OutlineDraft):
     """Lines and blocks of the runs added so far."""
 
-    lines: list[str] = field(default_factory=list)
-    origins: list[LineSpan] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
     table: int = 0
 
     def add(self, run: Run) -> None:

@@ -2,22 +2,19 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ingest.parsers.types import Block, BlockKind, LineSpan, Outline
+from ingest.parsers.types import Block, BlockKind, LineSpan, Outline, OutlineDraft
 
 #: readable text, and its line in the file
 PlacedLine = tuple[str, int]
 
 
 @dataclass(slots=True)
-class LineOutline:
+class LineOutline(OutlineDraft):
     """Blocks so far, separated by blank lines, and the lines of the open one."""
 
-    lines: list[str] = field(default_factory=list)
-    origins: list[LineSpan] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
     _kind: BlockKind = "paragraph"
     _open: list[PlacedLine] = field(default_factory=list)
 
@@ -61,17 +58,11 @@ class LineOutline:
             placed = placed[filled[0] : filled[-1] + 1]
             self._write(placed, Block(kind=kind, span=LineSpan(1, 1), language=language))
 
-    def outline(self, *, title: str | None, metadata: Mapping[str, Any], tags: Sequence[str] = ()) -> Outline:
-        """Return the outline."""
+    def finish(self, *, title: str | None, metadata: Mapping[str, Any], tags: Sequence[str] = ()) -> Outline:
+        """End the open block, and return the outline."""
         self.end_block()
-        return Outline(
-            lines=self.lines,
-            blocks=self.blocks,
-            origins=self.origins,
-            title=" ".join(title.split()) or None if title else None,
-            metadata=metadata,
-            tags=tuple(tags),
-        )
+        title = " ".join(title.split()) or None if title else None
+        return self.outline(title=title, metadata=metadata, tags=tuple(tags))
 
     def _write(self, placed: Sequence[PlacedLine], block: Block) -> None:
         if self.lines:
@@ -80,15 +71,7 @@ class LineOutline:
         start = len(self.lines) + 1
         self.lines += [line for line, _ in placed]
         self.origins += [LineSpan(number, number) for _, number in placed]
-        self.blocks.append(
-            Block(
-                kind=block.kind,
-                span=LineSpan(start, len(self.lines)),
-                text=block.text,
-                level=block.level,
-                language=block.language,
-            )
-        )
+        self.blocks.append(replace(block, span=LineSpan(start, len(self.lines))))
 
 
 def table_row(cells: Iterable[str]) -> str:

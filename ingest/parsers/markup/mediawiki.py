@@ -52,7 +52,7 @@ def parse_mediawiki(content: bytes, file: FileType) -> Outline:
     reader.read()
     stated = TITLE.search(text) or SUBJECT.match(text)
     title = stated[1] if stated else PurePosixPath(file.path).stem.replace("_", " ")
-    return reader.written.outline(title=title, metadata={}, tags=list(dict.fromkeys(reader.categories)))
+    return reader.written.finish(title=title, metadata={}, tags=list(dict.fromkeys(reader.categories)))
 
 
 class _WikiReader:

@@ -50,7 +50,7 @@ def parse_org(content: bytes, file: FileType) -> Outline:
     else:
         stated["date"] = fields.get("date")
     tags = fields.get("filetags", "").replace(":", " ").split()
-    return reader.written.outline(title=fields.get("title"), metadata=stated_metadata(stated), tags=tags)
+    return reader.written.finish(title=fields.get("title"), metadata=stated_metadata(stated), tags=tags)
 
 
 class _OrgReader:

@@ -164,7 +164,7 @@ def parse_tex(content: bytes, file: FileType) -> Outline:
         "date": reader.plain("date"),
     }
     stated["author"] = [plain for name in stated["author"] if (plain := _Converter(name).plain())]
-    return reader.written.outline(title=reader.plain("title") or None, metadata=stated_metadata(stated))
+    return reader.written.finish(title=reader.plain("title") or None, metadata=stated_metadata(stated))
 
 
 def _brace_pairs(text: str) -> dict[int, int]:

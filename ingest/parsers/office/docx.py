@@ -98,20 +98,15 @@ def parse_docx(content: bytes, file: FileType) -> Outline:
     archive = open_office(content, "docx")
     check_for_library(archive, as_tree=True)
     document = _open_document(content)
-    properties = core_properties(archive)
+    stated, metadata = core_properties(archive)
     writer = OutlineWriter()
     reader = _DocxReader(writer, document)
     reader.read(document.element.body)
     has_heading = any(block.kind == "heading" for block in writer.blocks)
-    title = sensible_title(properties.title) or (None if has_heading else writer.first_words)
+    title = sensible_title(stated) or (None if has_heading else writer.first_words)
     reader.read_notes()
     reader.read_edges()
-    return Outline(
-        lines=writer.lines,
-        blocks=writer.blocks,
-        title=title,
-        metadata=properties.metadata,
-    )
+    return writer.outline(title=title, metadata=metadata)
 
 
 def _open_document(content: bytes) -> Any:

@@ -6,7 +6,7 @@ A reader of our own, because the library of that name, EbookLib, is under the AG
 import io
 import posixpath
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import groupby
@@ -20,9 +20,10 @@ from ingest.parsers.office.package import (
     DAMAGE,
     DIRECTORY_ENTRY,
     MAX_PARTS,
+    MAX_PROPERTY_CHARS,
     ZIP_START,
+    elements,
     open_archive,
-    safe_parser,
 )
 from ingest.parsers.outline_writer import OutlineWriter
 from ingest.parsers.stated_metadata import stated_metadata
@@ -35,10 +36,7 @@ FONT_METHODS: Final = frozenset({"http://www.idpf.org/2008/embedding", "http://n
 #: unpacked bytes of one chapter or list, and of the whole text
 MAX_PART_BYTES: Final = 16 * 1024**2
 MAX_TEXT_BYTES: Final = 64 * 1024**2
-MAX_FIELD_CHARS: Final = 500
 KINDS: Final[Mapping[str, BlockKind]] = {"li": "list", "dd": "list", "dt": "list", "blockquote": "quote"}
-
-Attributes = Mapping[str, str]
 
 
 def is_epub(content: bytes) -> bool:
@@ -65,12 +63,7 @@ def parse_epub(content: bytes, file: FileType) -> Outline:
         raise ParseRefused("damaged", f"the list of the book's chapters is unreadable: {error}") from None
     book = _BookReader(archive, package)
     book.read()
-    writer = book.writer
-    return Outline(
-        lines=writer.lines,
-        blocks=writer.blocks,
-        origins=writer.origins,
-        walls=writer.walls,
+    return book.writer.outline(
         title=package.title,
         metadata=stated_metadata(package.stated),
         warnings=tuple(book.warnings),
@@ -99,41 +92,22 @@ def _read_part(archive: zipfile.ZipFile, name: str) -> bytes:
     return content
 
 
-def _elements(content: bytes) -> Iterator[tuple[str, Attributes, str]]:
-    """Return the local names of XML's elements with their attributes and text, in order of their ends."""
-    found: list[tuple[str, Attributes, str]] = []
-    opened: list[tuple[str, Attributes, list[str]]] = []
-    parser = safe_parser()
-    parser.StartElementHandler = lambda name, attributes: opened.append(
-        (name.rpartition(" ")[2], attributes, [])
-    )
-    parser.CharacterDataHandler = lambda text: opened[-1][2].append(text) if opened else None
-
-    def end(_: str) -> None:
-        name, attributes, texts = opened.pop()
-        found.append((name, attributes, " ".join("".join(texts).split())[:MAX_FIELD_CHARS]))
-
-    parser.EndElementHandler = end
-    parser.Parse(content, True)
-    return iter(found)
-
-
 def _check_protection(archive: zipfile.ZipFile) -> None:
     if ENCRYPTION not in archive.namelist():
         return
-    for name, attributes, _ in _elements(_read_part(archive, ENCRYPTION)):
+    for name, attributes, _ in elements(_read_part(archive, ENCRYPTION)):
         if name == "EncryptionMethod" and attributes.get("Algorithm") not in FONT_METHODS:
             raise ParseRefused("encrypted", "the book is protected against copying (DRM): add a copy without")
 
 
 def _read_package(archive: zipfile.ZipFile) -> _Package:
-    container = _elements(_read_part(archive, CONTAINER))
+    container = elements(_read_part(archive, CONTAINER))
     path = next(
         (attributes.get("full-path", "") for name, attributes, _ in container if name == "rootfile"), ""
     )
     folder = posixpath.dirname(path)
     package = _Package()
-    for name, attributes, text in _elements(_read_part(archive, path)):
+    for name, attributes, text in elements(_read_part(archive, path)):
         match name:
             case "item" if "id" in attributes:
                 part = posixpath.normpath(posixpath.join(folder, unquote(attributes.get("href", ""))))
@@ -258,5 +232,5 @@ class _ContentsReader(HTMLParser):
     def _add(self, target: str | None) -> None:
         title = " ".join("".join(self._texts).split())
         if target and title:
-            self.entries.append((target, title[:MAX_FIELD_CHARS]))
+            self.entries.append((target, title[:MAX_PROPERTY_CHARS]))
         self._texts = []

@@ -27,9 +27,10 @@ from ingest.parsers.office.odf_text import (
     description,
     paragraph_text,
 )
-from ingest.parsers.office.package import DAMAGE, check_for_library, normalise_date, open_office
+from ingest.parsers.office.package import DAMAGE, check_for_library, open_office
 from ingest.parsers.office.titles import sensible_title, workbook_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
+from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline
 from search.documents.charset import REPLACEMENT
 
@@ -67,11 +68,7 @@ def parse_odf(content: bytes, file: FileType) -> Outline:
         case _:
             stated = _write_text(body[0], roots, writer, flow)
             title = title or stated
-    return Outline(
-        lines=writer.lines,
-        blocks=writer.blocks,
-        origins=writer.origins,
-        walls=writer.walls,
+    return writer.outline(
         title=title,
         metadata=metadata,
     )
@@ -147,12 +144,13 @@ def _properties(roots: Sequence[Any]) -> tuple[str | None, Mapping[str, str]]:
         texts = () if meta is None else (meta.findtext(name) or "" for name in names)
         return UNSAFE.sub(REPLACEMENT, next((one_line(text)[:500] for text in texts if text.strip()), ""))
 
-    metadata = {
-        "author": stated(f"{META}initial-creator", f"{DC}creator"),
-        "created": normalise_date(stated(f"{META}creation-date")),
-        "modified": normalise_date(stated(f"{DC}date")),
-    }
-    return sensible_title(stated(f"{DC}title")), {name: text for name, text in metadata.items() if text}
+    return sensible_title(stated(f"{DC}title")), stated_metadata(
+        {
+            "author": stated(f"{META}initial-creator", f"{DC}creator"),
+            "created": stated(f"{META}creation-date"),
+            "modified": stated(f"{DC}date"),
+        }
+    )
 
 
 def _write_text(body: Any, roots: Sequence[Any], writer: OutlineWriter, flow: FlowWriter) -> str | None:

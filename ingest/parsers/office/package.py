@@ -5,7 +5,6 @@ larger than RATIO_FREE_BYTES. A document type declaration is refused anywhere: t
 forbids it (ECMA-376 part 2, section 9.1), and entities that multiply can be declared only there.
 """
 
-import datetime
 import io
 import lzma
 import struct
@@ -13,13 +12,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from xml.parsers import expat
 
 from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.stated_metadata import stated_metadata
 from search.documents.charset import REPLACEMENT
 
 OfficeKind = Literal["docx", "pptx", "xlsx", "odt", "ods", "odp"]
@@ -59,7 +58,11 @@ MAX_TREE_TAGS: Final = 2_500_000
 RATIO: Final = 200
 RATIO_FREE_BYTES: Final = 32 * 1024**2
 PIECE_BYTES: Final = 64 * 1024
+#: properties are read from no more than these bytes, and of each no more than these characters
+MAX_CORE_BYTES: Final = 1024**2
 MAX_PROPERTY_CHARS: Final = 500
+
+Attributes = Mapping[str, str]
 
 #: errors of opening or reading a damaged part; a missing part or an unknown charset raises LookupError,
 #: an invalid number or name ValueError
@@ -76,15 +79,6 @@ DAMAGE: Final = (
     RuntimeError,
     ValueError,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoreProperties:
-    """The core properties of an office file."""
-
-    title: str | None = None
-    #: `author`, `created`, `modified` (ISO 8601), each only where it is stated
-    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def kind_of(content: bytes) -> OfficeKind | None:
@@ -245,58 +239,41 @@ def read_part(archive: zipfile.ZipFile, name: str, feed: Callable[[bytes], objec
             feed(piece)
 
 
-def core_properties(archive: zipfile.ZipFile) -> CoreProperties:
-    """Return title, author and dates; missing and damaged ones are left out.
+def core_properties(archive: zipfile.ZipFile) -> tuple[str | None, Mapping[str, str]]:
+    """Return the title, and author and dates; missing and damaged ones are left out.
 
     Raises:
         ParseRefused: the part declares a document type (`xml_entities`).
     """
-    reader = _PropertyReader()
-    with suppress(*DAMAGE):
-        read_part(archive, CORE_PROPERTIES, reader.parser.Parse)
-    return CoreProperties(title=reader.text("title"), metadata=dict(reader.metadata()))
+    stated: dict[str, str] = {}
+    with suppress(*DAMAGE), archive.open(CORE_PROPERTIES) as part:
+        for name, _, text in elements(part.read(MAX_CORE_BYTES)):
+            stated.setdefault(name, text)
+    return stated.get("title") or None, stated_metadata(stated)
 
 
-class _PropertyReader:
-    """Reader that collects the text of each element by its local name."""
+def elements(content: bytes) -> Iterator[tuple[str, Attributes, str]]:
+    """Return the local names of XML's elements with their attributes and text, in order of their ends.
 
-    def __init__(self) -> None:
-        self.parser = safe_parser()
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._take
-        self._texts: dict[str, str] = {}
-        self._name = ""
+    Raises:
+        DAMAGE: it can't be read to its end.
+    """
+    found: list[tuple[str, Attributes, str]] = []
+    opened: list[tuple[str, Attributes, list[str]]] = []
+    parser = safe_parser()
+    parser.StartElementHandler = lambda name, attributes: opened.append(
+        (name.rpartition(" ")[2], attributes, [])
+    )
+    parser.CharacterDataHandler = lambda text: opened[-1][2].append(text)
 
-    def text(self, name: str) -> str | None:
-        cleaned = UNSAFE.sub(REPLACEMENT, " ".join(self._texts.get(name, "").split()))
-        return cleaned[:MAX_PROPERTY_CHARS] or None
+    def end(_: str) -> None:
+        name, attributes, texts = opened.pop()
+        cleaned = UNSAFE.sub(REPLACEMENT, " ".join("".join(texts).split()))
+        found.append((name, attributes, cleaned[:MAX_PROPERTY_CHARS]))
 
-    def metadata(self) -> Iterator[tuple[str, str]]:
-        if author := self.text("creator"):
-            yield "author", author
-        for name in ("created", "modified"):
-            if moment := normalise_date(self.text(name)):
-                yield name, moment
-
-    def _start(self, name: str, _: object) -> None:
-        self._name = name.rpartition(" ")[2]
-
-    def _end(self, _: str) -> None:
-        self._name = ""
-
-    def _take(self, text: str) -> None:
-        known = self._texts.get(self._name, "")
-        if self._name and len(known) < MAX_PROPERTY_CHARS:
-            self._texts[self._name] = known + text
-
-
-def normalise_date(text: str | None) -> str | None:
-    """Return the date `text` in ISO 8601, None for an invalid one."""
-    try:
-        return datetime.datetime.fromisoformat(text).isoformat() if text else None
-    except ValueError:
-        return None
+    parser.EndElementHandler = end
+    parser.Parse(content, True)
+    return iter(found)
 
 
 def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:

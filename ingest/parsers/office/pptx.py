@@ -49,14 +49,10 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
         _write_notes(slide, writer, read)
         writer.write_block("list", _comments(slide.part, authors))
         read.add(slide.part)
-    properties = core_properties(archive)
-    return Outline(
-        lines=writer.lines,
-        blocks=writer.blocks,
-        origins=writer.origins,
-        walls=writer.walls,
-        title=sensible_title(properties.title) or next(filter(None, titles), writer.first_words),
-        metadata=properties.metadata,
+    stated, metadata = core_properties(archive)
+    return writer.outline(
+        title=sensible_title(stated) or next(filter(None, titles), writer.first_words),
+        metadata=metadata,
         warnings=tuple(repeated[:MAX_WARNINGS]),
     )
 

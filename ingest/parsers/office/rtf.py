@@ -8,6 +8,7 @@ from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.titles import sensible_title
 from ingest.parsers.outline_writer import CELL_BORDER, OutlineWriter, one_line
+from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline
 from search.documents.charset import REPLACEMENT
 
@@ -63,7 +64,7 @@ def parse_rtf(content: bytes, file: FileType) -> Outline:
             writer.write_block("paragraph", [one_line(line.replace(_MARK, ""))])
     writer.write_block("table", rows)
     title, metadata = _properties(content, encoding)
-    return Outline(lines=writer.lines, blocks=writer.blocks, title=title, metadata=metadata)
+    return writer.outline(title=title, metadata=metadata)
 
 
 def _mark_headings(content: bytes) -> bytes:
@@ -92,12 +93,13 @@ def _properties(content: bytes, encoding: str) -> tuple[str | None, dict[str, st
         text = rtf_to_text(f"{{\\rtf1 {group[1].decode('latin-1')}}}", encoding=encoding, errors="replace")
         return UNSAFE.sub(REPLACEMENT, one_line(text)[:500])
 
-    metadata = {
-        "author": stated(b"author"),
-        "created": _moment(b"creatim", info),
-        "modified": _moment(b"revtim", info),
-    }
-    return sensible_title(stated(b"title")), {name: text for name, text in metadata.items() if text}
+    return sensible_title(stated(b"title")), stated_metadata(
+        {
+            "author": stated(b"author"),
+            "created": _moment(b"creatim", info),
+            "modified": _moment(b"revtim", info),
+        }
+    )
 
 
 def _moment(name: bytes, info: bytes) -> str:

@@ -36,14 +36,10 @@ def parse_office_text(content: bytes, file: FileType) -> Outline:
     damaged = list(reader.read())
     if damaged and not reader.has_read:
         raise ParseRefused("damaged", f"the file is damaged: its text can't be read ({damaged[0]})")
-    properties = core_properties(archive)
-    return Outline(
-        lines=writer.lines,
-        blocks=writer.blocks,
-        origins=writer.origins,
-        walls=writer.walls,
-        title=reader.title(sensible_title(properties.title), file),
-        metadata=properties.metadata,
+    stated, metadata = core_properties(archive)
+    return writer.outline(
+        title=reader.title(sensible_title(stated), file),
+        metadata=metadata,
         warnings=tuple(f"part of the {PROGRAMS[kind]} file can't be read: {why}" for why in damaged),
     )
 

@@ -37,14 +37,10 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
     check_for_library(archive, as_tree=False)
     writer = OutlineWriter()
     names, repeated = _write_sheets(content, archive, writer)
-    properties = core_properties(archive)
-    return Outline(
-        lines=writer.lines,
-        blocks=writer.blocks,
-        origins=writer.origins,
-        walls=writer.walls,
-        title=workbook_title(properties.title, names, file),
-        metadata=properties.metadata,
+    stated, metadata = core_properties(archive)
+    return writer.outline(
+        title=workbook_title(stated, names, file),
+        metadata=metadata,
         warnings=tuple(f"sheet {number} repeats an earlier one" for number in repeated[:MAX_WARNINGS]),
     )
 

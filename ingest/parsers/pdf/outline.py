@@ -2,25 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ingest.parsers.pdf.bookmarks import headings_on
 from ingest.parsers.pdf.paragraphs import CLAUSE_END, paragraphs, without_hyphens, words_of
 from ingest.parsers.pdf.tables import split_tables
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
-from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
+from ingest.parsers.types import Block, BlockKind, LineSpan, OutlineDraft, PageSpan
 
 
 @dataclass(slots=True, kw_only=True)
-class PagedText:
-    """Lines, blocks, origins and walls as an `Outline` has them."""
+class PagedText(OutlineDraft):
+    """The pages so far."""
 
     #: words of the document, which decide about hyphens
     words: set[str]
-    lines: list[str] = field(default_factory=list)
-    origins: list[PageSpan] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    walls: list[int] = field(default_factory=list)
 
 
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:

@@ -53,11 +53,7 @@ def parse_pdf(content: bytes, file: FileType) -> Outline:
         warnings = reader.warnings()
         if b"%%EOF" not in content[-TAIL_BYTES:]:
             warnings.append("the file ends before its end was written; read is what could be repaired")
-        return Outline(
-            lines=paged.lines,
-            blocks=paged.blocks,
-            origins=paged.origins,
-            walls=tuple(paged.walls),
+        return paged.outline(
             title=stated_title(information) or printed_title(reader.pages[0]),
             metadata=stated_metadata(information, len(document)),
             warnings=tuple(warnings),

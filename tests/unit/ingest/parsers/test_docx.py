@@ -23,6 +23,13 @@ def read(document):
     return [line for line in outline.lines if line]
 
 
+def test_author_and_dates_of_the_template_are_left_out():
+    document, file = Document(), io.BytesIO()
+    document.add_paragraph("Ropes are kept dry.")
+    document.save(file)
+    assert parse(file.getvalue(), "a.docx").outline.metadata == {}
+
+
 def define_list(document, levels, *, list_id=70, overrides=""):
     """Add a list of levels (start, format, text, style) to the document's numbering."""
     numbering = document.part.numbering_part.element
