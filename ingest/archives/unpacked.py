@@ -61,6 +61,8 @@ class DecompressedStream:
         self._packed = packed
         self._new_decompressor = new_decompressor
         self._current = new_decompressor()
+        # The first bytes of a further stream, read with the end of the one before.
+        self._rest = b""
         self._ahead = memoryview(b"")
 
     def read(self, size: int, /) -> bytes:
@@ -73,7 +75,9 @@ class DecompressedStream:
     def _read_ahead(self) -> bytes:
         while not self._current.eof or self._start_next_stream():
             needs_input = self._current.needs_input
-            packed = self._packed.read(PIECE_BYTES) if needs_input else b""
+            packed, self._rest = self._rest, b""
+            if needs_input and not packed:
+                packed = self._packed.read(PIECE_BYTES)
             piece = self._decompress(packed)
             if piece:
                 return piece
@@ -87,7 +91,7 @@ class DecompressedStream:
             rest = self._packed.read(PIECE_BYTES)
         if not rest:
             return False
-        self._current = _StartedDecompressor(self._new_decompressor(), rest)
+        self._current, self._rest = self._new_decompressor(), rest
         return True
 
     def _decompress(self, packed: bytes) -> bytes:
@@ -95,27 +99,3 @@ class DecompressedStream:
             return self._current.decompress(packed, PIECE_BYTES)
         except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, MemoryError) as error:
             raise ArchiveBroken(f"The archive is broken ({error}); pack it anew.") from error
-
-
-class _StartedDecompressor:
-    """A decompressor that already has its first bytes."""
-
-    def __init__(self, inner: _Decompressor, first: bytes) -> None:
-        self._inner = inner
-        self._first = first
-
-    @property
-    def eof(self) -> bool:
-        return not self._first and self._inner.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._first and self._inner.needs_input
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        first, self._first = self._first, b""
-        return self._inner.decompress(first + data, max_length)

@@ -1,7 +1,7 @@
 """Inputs, limits and results of digesting a document."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
@@ -76,17 +76,7 @@ class Submission:
     chunk_tokens: int = MAX_TOKENS
 
 
-CHUNK_FIELDS = (
-    "kind",
-    "language",
-    "heading_path",
-    "breadcrumb",
-    "section_label",
-    "text",
-    "plain",
-    "spans",
-    "token_count",
-)
+CHUNK_FIELDS = tuple(each.name for each in fields(ChunkDraft) if each.name != "ordinal")
 
 
 def chunk_to_wire(chunk: ChunkDraft) -> list[Any]:
