@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from ingest.models.job import Job
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
 
@@ -12,6 +13,14 @@ class ItemState(models.TextChoices):
     PENDING = "pending"
     DONE = "done"
     FAILED = "failed"
+
+
+class JobItemQuerySet(TenantQuerySet["JobItem"]):
+    """Queries for items."""
+
+    def of_job(self, job: Job) -> "JobItemQuerySet":
+        """Return the items of a job."""
+        return self.in_workspace(job.workspace_id).filter(job=job.pk)
 
 
 class JobItem(models.Model):
@@ -34,7 +43,7 @@ class JobItem(models.Model):
     # What a connector of records reported about it; see `ingest.connectors.records.source`.
     record = models.JSONField(default=dict, blank=True, db_default={})
 
-    objects = TenantQuerySet.as_manager()
+    objects = JobItemQuerySet.as_manager()
 
     class Meta:
         constraints = (

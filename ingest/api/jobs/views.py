@@ -68,7 +68,7 @@ class JobItemsView(WorkspaceView):
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """List the items in the order of their listing."""
         page = KeysetPage.from_view(self, ordering=("id",))
-        items = JobItem.objects.in_workspace(self.workspace).filter(job=get_job(self.access, job_id))
+        items = JobItem.objects.of_job(get_job(self.access, job_id))
         if "state" in self.query:
             items = items.filter(state=self.query["state"])
         return page.response(items, lambda row: JobItemSerializer(row).data)

@@ -1,31 +1,14 @@
 """Document drafts from digests: fields stated by a person or the source override parsed ones."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
+from ingest.connectors.types import ItemContent
 from ingest.digest.types import Digest, Overrides
 from search.corpus import DocumentDraft
 from search.corpus.trust_levels import trust_level_of
 from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
-
-
-class Content(Protocol):
-    """The bytes of an item, and the fields stated about it."""
-
-    @property
-    def content(self) -> bytes: ...
-    @property
-    def mtime_ns(self) -> int | None: ...
-    @property
-    def modified_at(self) -> datetime | None: ...
-    @property
-    def revision(self) -> str: ...
-    @property
-    def requested_at(self) -> datetime | None: ...
-    @property
-    def stated(self) -> dict[str, Any]: ...
 
 
 def merge_stated(document: Document | None, stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +22,7 @@ def parser_overrides(stated: dict[str, Any]) -> Overrides:
     return Overrides(title=stated.get("title"), lang=stated.get("lang"))
 
 
-def document_draft(digest: Digest, found: Content, *, content_hash: str, source: Source) -> DocumentDraft:
+def document_draft(digest: Digest, found: ItemContent, *, content_hash: str, source: Source) -> DocumentDraft:
     """Return the draft of the document that `digest` was parsed from."""
     stated = found.stated
     tags = stated.get("tags")

@@ -28,7 +28,6 @@ from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import is_current
 from kebab.runtime import failpoints
 from kebab.stack.storage.blob_storage import BlobsUnavailable
-from kebab.stack.supervisor import worker_stop
 from search.corpus import DocumentLocation
 from search.corpus.content_ids import content_hash
 from search.models import Document, Source, SourceVersion
@@ -91,10 +90,8 @@ class ItemWorker:
         return Ending.DONE
 
     def _reason_to_stop(self) -> Ending | None:
-        if self._context.is_cancelled:
-            return Ending.CANCELLED
-        if worker_stop.is_requested():
-            return Ending.YIELDED
+        if (ending := self._context.ending()) is not None:
+            return ending
         if time.monotonic() > self._turn_ends_at and self._context.others_wait(embedding=False):
             return Ending.YIELDED
         return None
@@ -108,7 +105,7 @@ class ItemWorker:
         started.update(attempts=F("attempts") - 1)
 
     def _pending_items(self, action: str) -> Any:
-        items = JobItem.objects.in_workspace(self._context.workspace).filter(job=self._context.job.pk)
+        items = JobItem.objects.of_job(self._context.job)
         return items.filter(state=ItemState.PENDING, action=action)
 
     def _start_batches(self, action: str, attempts: int) -> Iterator[list[JobItem]]:

@@ -326,7 +326,7 @@ class ItemWriter:
 
     def _end_alike(self, items: Sequence[JobItem], outcome: str, reason: str, detail: str) -> None:
         state = ItemState.FAILED if outcome == "failed" else ItemState.DONE
-        rows = JobItem.objects.in_workspace(self._context.workspace).filter(job=self._context.job.pk)
+        rows = JobItem.objects.of_job(self._context.job)
         wanted = rows.filter(pk__in=[item.pk for item in items])
         marked = wanted.filter(action=items[0].action)
         if failpoints.is_on("fence"):

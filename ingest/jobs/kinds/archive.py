@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -37,9 +36,7 @@ _BATCH_MEMBERS = 200
 
 def run(context: JobContext) -> Ending:
     """Ingest the job's archive. Raises JobFailed when its source is gone or the archive is refused."""
-    source = context.job.source
-    if source is None:
-        raise JobFailed("The source of this archive was deleted before it was ingested.")
+    source = context.source
     version = ensure_version(source, context.job.payload.get("version", ""))
     if context.job.discovered_at is None:
         _unpack(context)
@@ -163,7 +160,7 @@ def _store_members(context: JobContext, contents: Iterator[_MemberContent]) -> i
         context.lease.write(current_path="")
         # Items of an earlier attempt. Items to delete stay: they keep a member from bringing back a document
         # that was deleted meanwhile.
-        _job_items(context).filter(action="ingest").delete()
+        JobItem.objects.of_job(context.job).filter(action="ingest").delete()
     n_stored = 0
     for batch in batch_by_size(contents, _size_of, most=_BATCH_MEMBERS, most_bytes=_BATCH_BYTES):
         _store_batch(context, batch)
@@ -211,8 +208,4 @@ def _store_listing(context: JobContext, listing: Listing, n_items: int) -> None:
         },
         stalled_attempts=0,
     )
-    _job_items(context).filter(blob="").delete()  # items to delete whose path no member has
-
-
-def _job_items(context: JobContext) -> Any:
-    return JobItem.objects.in_workspace(context.workspace).filter(job=context.job.pk)
+    JobItem.objects.of_job(context.job).filter(blob="").delete()  # items to delete whose path no member has

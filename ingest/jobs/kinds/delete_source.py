@@ -9,7 +9,6 @@ from ingest.blob_cleanup import release_blobs
 from ingest.connectors.git.local_copy import delete_orphans, delete_repository
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import UPLOAD_KINDS, Job, JobItem, WebPage
-from kebab.stack.supervisor import worker_stop
 from search.corpus import delete_documents
 from search.models import Document, Source, SourceVersion
 
@@ -52,10 +51,8 @@ def _delete_in_batches(context: JobContext, documents: Any) -> Ending | None:
     """Delete the documents; return None, or the ending if the job or its worker was to stop before."""
     context.lease.write(items_total=F("items_done") + documents.count())
     while batch := dict(documents.order_by("id").values_list("doc_id", "content_hash")[:_BATCH]):
-        if context.is_cancelled:
-            return Ending.CANCELLED
-        if worker_stop.is_requested():
-            return Ending.YIELDED
+        if (ending := context.ending()) is not None:
+            return ending
         with transaction.atomic():
             context.lease.write(items_done=F("items_done") + len(batch), stalled_attempts=0)
             delete_documents(context.workspace, list(batch))

@@ -143,10 +143,8 @@ def _fill_space(context: JobContext, goal: EmbeddingGoal, turn_ends_at: float) -
 def _delete_ended_spaces(context: JobContext) -> Ending | None:
     for space in expired_spaces(context.workspace):
         for _ in delete_expired(space):
-            if context.is_cancelled:
-                return Ending.CANCELLED
-            if worker_stop.is_requested():
-                return Ending.YIELDED
+            if (ending := context.ending()) is not None:
+                return ending
     return None
 
 

@@ -8,7 +8,6 @@ from django.db.models.functions import Now
 
 from ingest.chunking.types import chunker_version
 from ingest.connectors.types import ItemContent
-from ingest.errors import JobFailed
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.upload import stated_fields
@@ -37,9 +36,7 @@ def run(context: JobContext) -> Ending:
 
     Raises JobFailed when the source is gone.
     """
-    source = context.job.source
-    if source is None:
-        raise JobFailed("The source was deleted before its documents were cut again.")
+    source = context.source
     if "default_trust" in context.job.payload:
         while apply_default_trust(context.workspace.pk, source.pk):
             context.raise_if_stopped()
@@ -72,7 +69,7 @@ def _discover(context: JobContext, version: SourceVersion) -> None:
             batch_size=_BATCH,
             ignore_conflicts=True,  # a document deleted meanwhile has an item already
         )
-        items = JobItem.objects.in_workspace(context.workspace).filter(job=context.job.pk).count()
+        items = JobItem.objects.of_job(context.job).count()
         context.lease.write(discovered_at=Now(), items_total=items, stalled_attempts=0)
 
 

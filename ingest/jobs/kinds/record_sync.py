@@ -1,7 +1,7 @@
 """Syncs of record connectors: items are written while the source lists, and the cursor after the last one."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -38,7 +38,7 @@ def discover_records(
     difference = _Difference(indexed_files(context, version, only), only)
     with transaction.atomic():
         context.lease.write(current_path="")
-        _job_items(context).delete()  # of an earlier attempt
+        JobItem.objects.of_job(context.job).delete()  # of an earlier attempt
     entries = progress.count_entries(connector.entries())
     changed = difference.find_changed(entries)
     for batch in batch_by_size(changed, _size_of, most=_BATCH, most_bytes=_BATCH_BYTES):
@@ -54,7 +54,7 @@ def discover_records(
         cursor = StoredCursor(state=connector.cursor, readers=connector.readers)
         context.lease.write(
             discovered_at=Now(),
-            items_total=_job_items(context).count(),
+            items_total=JobItem.objects.of_job(context.job).count(),
             counts={
                 **difference.listing.counts,
                 "listed": progress.listed,
@@ -72,7 +72,9 @@ def end_record_sync(context: JobContext, version: SourceVersion) -> None:
     Raises JobFailed if the listing broke off.
     """
     counts = context.lease.fenced_rows().values_list("counts", flat=True).get()
-    is_missing_some = _job_items(context).filter(state=ItemState.FAILED, reason__in=_NOT_STORED).exists()
+    is_missing_some = (
+        JobItem.objects.of_job(context.job).filter(state=ItemState.FAILED, reason__in=_NOT_STORED).exists()
+    )
     if counts["cursor"] and not is_missing_some:
         with transaction.atomic():
             versions = SourceVersion.objects.in_workspace(context.workspace).filter(pk=version.pk)
@@ -164,7 +166,3 @@ def _create_items(context: JobContext, items: Iterable[JobItem]) -> None:
         unique_fields=("workspace", "job", "path"),
         update_fields=("action", "blob", "record"),
     )
-
-
-def _job_items(context: JobContext) -> Any:
-    return JobItem.objects.in_workspace(context.workspace).filter(job=context.job.pk)

@@ -37,9 +37,7 @@ _COMPARE_EVERY = timedelta(days=7)
 
 def run(context: JobContext) -> Ending:
     """Sync the job's source. Raises JobFailed when it is gone or can't be listed; nothing is deleted then."""
-    source = context.job.source
-    if source is None:
-        raise JobFailed("The source was deleted.")
+    source = context.source
     version = ensure_version(source, context.job.payload.get("version", ""))
     if context.job.discovered_at is None and context.job.is_whole_sync:
         Source.objects.in_workspace(context.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)

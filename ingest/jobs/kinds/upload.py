@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from ingest.connectors.types import ItemContent
-from ingest.errors import JobFailed
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import JobItem
@@ -34,9 +33,7 @@ def read_upload(context: JobContext, blob: str) -> ItemContent:
 
 def run(context: JobContext) -> Ending:
     """Ingest the job's document. Raises JobFailed when its source is gone."""
-    source = context.job.source
-    if source is None:
-        raise JobFailed("The source of this document was deleted before it was ingested.")
+    source = context.source
     version = ensure_version(source, context.job.payload.get("version", ""))
     return ItemWorker(context, source, version, partial(_read_item, context)).run()
 

@@ -5,12 +5,13 @@ from enum import Enum
 
 from django.db.models import F
 
-from ingest.errors import JobCancelled, JobYielded, LeaseLost
+from ingest.errors import JobCancelled, JobFailed, JobYielded, LeaseLost
 from ingest.jobs.queue.lease import Lease, LeaseKeeper
 from ingest.models import Job
 from kebab.identity.models import Workspace
 from kebab.stack.supervisor import worker_stop
 from kebab.tenancy.current_workspace import acting_everywhere
+from search.models import Source
 
 
 class Ending(Enum):
@@ -42,6 +43,20 @@ class JobContext:
         if worker_stop.is_urgent():
             raise JobYielded(f"Job {self.job.pk} is broken off: its worker stops.")
         return self.keeper.is_cancelled
+
+    @property
+    def source(self) -> Source:
+        """Return the job's source. Raises JobFailed when it is gone."""
+        source: Source | None = self.job.source
+        if source is None:
+            raise JobFailed("The source was deleted before the job was carried out.")
+        return source
+
+    def ending(self) -> Ending | None:
+        """Return how the job ends if it was cancelled or its worker stops, else None; see `is_cancelled`."""
+        if self.is_cancelled:
+            return Ending.CANCELLED
+        return Ending.YIELDED if worker_stop.is_requested() else None
 
     def raise_if_stopped(self) -> None:
         """Raise JobCancelled, LeaseLost or JobYielded if the job must not continue; return otherwise."""

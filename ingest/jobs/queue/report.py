@@ -18,8 +18,7 @@ def final_counts(job: Job) -> dict[str, Any]:
     """Return the counts of the job's listing and of the outcomes of its items."""
     counts = _listing_counts(job)
     outcomes = (
-        JobItem.objects.in_workspace(job.workspace_id)
-        .filter(job=job)
+        JobItem.objects.of_job(job)
         .exclude(outcome="")
         .values_list("outcome", "reason")
         .annotate(n=Count("id"))
@@ -76,8 +75,7 @@ def refused_item(job: Job) -> JobItem | None:
     """Return the skipped or failed item of a one-document job, else None; other jobs have a report."""
     if job.kind != JobKind.INGEST_DOCUMENT:
         return None
-    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
-    return items.filter(outcome__in=("skipped", "failed")).first()
+    return JobItem.objects.of_job(job).filter(outcome__in=("skipped", "failed")).first()
 
 
 def refusal_message(job: Job, reason: str, detail: str) -> str:
@@ -105,5 +103,5 @@ def _listing_counts(job: Job) -> dict[str, Any]:
 
 
 def _example_paths(job: Job, outcome: str, reason: str) -> list[str]:
-    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, outcome=outcome, reason=reason)
+    items = JobItem.objects.of_job(job).filter(outcome=outcome, reason=reason)
     return list(items.order_by("id").values_list("path", flat=True)[:EXAMPLES])

@@ -34,7 +34,7 @@ def release_upload(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
     A retry needs the unfinished members of an archive that was ingested, and the whole of any other upload.
     """
     job = Job.objects.in_workspace(workspace_id).get(pk=job_id)
-    items = _job_items(job)
+    items = JobItem.objects.of_job(job)
     if is_retried_by_member(job):
         undone = unfinished_items(items)
         release_blobs(workspace_id, {*_item_blobs(items), *_uploaded_blobs(job)} - _item_blobs(undone))
@@ -115,7 +115,7 @@ def missing_upload_message(job: Job) -> str:
     The blobs of an archive's members, which can be thousands, are not checked: missing ones fail one by one.
     """
     if is_retried_by_member(job):
-        members = unfinished_items(_job_items(job))
+        members = unfinished_items(JobItem.objects.of_job(job))
         is_kept = members.exists() and not members.filter(blob="").exists()
     else:
         is_kept = any(has_blob(job.workspace_id, blob) for blob in _uploaded_blobs(job))
@@ -143,7 +143,7 @@ def _expired_uploads() -> Any:
 
 def _release_expired_upload(job: Job) -> bool:
     """Delete the blobs outside quarantine and clear them in the job, so that it is not selected again."""
-    kept = _uploaded_blobs(job) | _item_blobs(_job_items(job))
+    kept = _uploaded_blobs(job) | _item_blobs(JobItem.objects.of_job(job))
     gone = kept - quarantined_blobs(job.workspace_id, kept)
     if not gone:
         return False
@@ -151,13 +151,9 @@ def _release_expired_upload(job: Job) -> bool:
         if _uploaded_blobs(job) & gone:
             rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
             rows.update(payload={**job.payload, "blob": ""})
-        _job_items(job).filter(blob__in=gone).update(blob="")
+        JobItem.objects.of_job(job).filter(blob__in=gone).update(blob="")
     release_blobs(job.workspace_id, gone)
     return True
-
-
-def _job_items(job: Job) -> Any:
-    return JobItem.objects.in_workspace(job.workspace_id).filter(job=job.pk)
 
 
 def _uploaded_blobs(job: Job) -> set[str]:

@@ -66,7 +66,7 @@ def _raise_if_refused(why: str) -> None:
 
 
 def _failed_items(job: Job) -> QuerySet[JobItem]:
-    return JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
+    return JobItem.objects.of_job(job).filter(state=ItemState.FAILED)
 
 
 def _repeat_job(job: Job, failed_paths: list[str], requested_by: str) -> Job:
@@ -130,7 +130,7 @@ def _repeat_archive(job: Job, requested_by: str) -> Job:
         return request_archive(
             job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
         )
-    members = unfinished_items(JobItem.objects.in_workspace(job.workspace_id).filter(job=job))
+    members = unfinished_items(JobItem.objects.of_job(job))
     items_to_repeat = list(members.order_by("id"))
     with transaction.atomic():
         again = create_job(
