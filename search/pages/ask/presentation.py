@@ -15,11 +15,12 @@ from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from search.answers import Answer, AnswerCitation, AnswerHit, AnswerState
 from search.answers.citation_check import CheckedCitation, CitationState
+from search.documents.addresses import place_path
 from search.pages.ask.answer_text import render_answer, text_with_sources
 from search.pages.ask.labels import OutcomeLabel, outcome_label
 from search.pages.ask.passage import CitedPassage, load_cited_passage
-from search.pages.document.cited_range import CitedRange
 from search.pages.markdown.fragments import render_fragment
+from search.pages.search.hits import subheadings
 
 #: Characters of a cited text shown below a model's answer; the rest is in the passage's panel.
 QUOTE_CHARS: Final = 320
@@ -131,7 +132,7 @@ def present_citation(workspace: Workspace, answer: Answer, cited: AnswerCitation
     is_quoted = answer.state is AnswerState.EXTRACTIVE
     return ShownCitation(
         found=cited,
-        headings=_subheadings(cited),
+        headings=subheadings(cited.heading_path, cited.title),
         address=place_address(workspace, cited),
         passage_address=reverse("answer-citation", args=[workspace.slug, answer.answer_id, cited.n]),
         quote=SafeString("") if is_quoted else render_fragment(_shorten(cited.quote)),
@@ -148,11 +149,7 @@ def _shorten(text: str) -> str:
 
 def place_address(workspace: Workspace, found: AnswerHit | AnswerCitation) -> str:
     """Return the address of the document's page at the found passage."""
-    page = reverse("document", args=[workspace.slug, uuid.UUID(hex=found.doc_id)])
-    lines = found.citation
-    cited = CitedRange(start=lines.start, end=lines.end, chunk_id=found.chunk_id, first=None)
-    anchor = f"L{lines.start}" if lines.kind == "line" else f"chunk-{found.chunk_id}"
-    return f"{page}?{cited.address()}#{anchor}"
+    return place_path(workspace, uuid.UUID(hex=found.doc_id), found.citation, found.chunk_id)
 
 
 def _present_check(checked: CheckedCitation) -> ShownCheck:
@@ -162,9 +159,6 @@ def _present_check(checked: CheckedCitation) -> ShownCheck:
 
 
 def _present_place(workspace: Workspace, hit: AnswerHit) -> ShownPlace:
-    return ShownPlace(found=hit, headings=_subheadings(hit), address=place_address(workspace, hit))
-
-
-def _subheadings(found: AnswerHit | AnswerCitation) -> tuple[str, ...]:
-    is_repeated = found.heading_path[:1] == (found.title,)
-    return found.heading_path[1:] if is_repeated else found.heading_path
+    return ShownPlace(
+        found=hit, headings=subheadings(hit.heading_path, hit.title), address=place_address(workspace, hit)
+    )

@@ -15,7 +15,7 @@ from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from kebab.identity.caller import Access
-from kebab.identity.models import Workspace
+from search.documents.addresses import place_path
 from search.engine.facets import source_titles
 from search.evaluation.feedback import own_feedback
 from search.pages.bookmarks import bookmark_address, bookmarked
@@ -117,14 +117,14 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
             title=_title(hit),
             place=(sources.get(hit.source, hit.source), *hit.doc_path.split("/")[:-1]),
             facts=tuple(fact for fact in (hit.version, hit.author) if fact),
-            headings=_subheadings(hit),
-            address=passage_address(access.workspace, hit.doc_id, hit, search_input),
+            headings=subheadings(hit.heading_path, hit.title),
+            address=_address(access, hit, hit, search_input),
             snippet=mark_words(hit.snippet, hit.highlights),
             sections=tuple(
                 ShownSection(
                     name=section.section_label or section.citation.uri,
                     uri=section.citation.uri,
-                    address=passage_address(access.workspace, hit.doc_id, section, search_input),
+                    address=_address(access, hit, section, search_input),
                     snippet=mark_words(section.snippet, section.highlights),
                 )
                 for section in (hit.sections or ())[1:]
@@ -161,25 +161,17 @@ def _title(hit: SearchHit) -> str:
     return hit.title if hit.title and hit.title != hit.doc_path else hit.doc_path.rpartition("/")[2]
 
 
-def _subheadings(hit: SearchHit) -> tuple[str, ...]:
-    is_repeated = hit.heading_path[:1] == (hit.title,)
-    return hit.heading_path[1:] if is_repeated else hit.heading_path
+def subheadings(headings: tuple[str, ...], title: str) -> tuple[str, ...]:
+    """Return the headings of a passage without the document's title."""
+    return headings[1:] if headings[:1] == (title,) else headings
 
 
-def passage_address(
-    workspace: Workspace, doc_id: str, passage: SearchHit | HitSection, search_input: SearchInput
+def _address(
+    access: Access, hit: SearchHit, passage: SearchHit | HitSection, search_input: SearchInput
 ) -> str:
-    """Return the address of the document's page at the cited lines, or at the chunk if it has no lines."""
-    page = reverse("document", args=[workspace.slug, uuid.UUID(hex=doc_id)])
-    citation, chunk_id = passage.citation, passage.chunk_id
-    if citation.kind == "line":
-        place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": chunk_id}
-        return f"{page}?{_join_query(place, search_input.return_query)}#L{citation.start}"
-    return f"{page}?{_join_query({'chunk': chunk_id}, search_input.return_query)}#chunk-{chunk_id}"
-
-
-def _join_query(place: dict[str, object], return_query: str) -> str:
-    return f"{urlencode(place)}&{return_query}" if return_query else urlencode(place)
+    """Return the address of the document's page at the passage, with the way back to the search."""
+    doc_id, way_back = uuid.UUID(hex=hit.doc_id), search_input.return_query
+    return place_path(access.workspace, doc_id, passage.citation, passage.chunk_id, query=way_back)
 
 
 def _votes(access: Access, hit: SearchHit, given: bool | None) -> tuple[ShownVote, ...]:
