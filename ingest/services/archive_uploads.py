@@ -9,7 +9,7 @@ from django.db import transaction
 
 from ingest.archives.errors import ArchiveRefused
 from ingest.archives.limits import ArchiveLimits
-from ingest.archives.names import is_supported_archive, strip_archive_suffix
+from ingest.archives.names import is_supported_archive
 from ingest.archives.open_archive import open_archive
 from ingest.jobs.queue.request import request_archive
 from ingest.models import Job
@@ -43,11 +43,6 @@ class ArchiveUpload:
     embed: bool = True
     #: The first job of the upload that this file belongs to; None for that one.
     batch: UUID | None = None
-
-
-def archive_folder(path: str) -> str:
-    """Return the folder for the documents of an archive at `path`: `a/docs.tar.gz` gives `a/docs`."""
-    return strip_archive_suffix(path)
 
 
 def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reader, requested_by: str) -> Job:

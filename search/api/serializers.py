@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.fields import HexIdField
+from kebab.http.api.fields import HexIdField, NullableTextField
 from kebab.http.api.wire_schemas import wire_component
 from kebab.wire import to_wire
 from search.models import Chunk, Document, MediaKind, Trust
@@ -19,7 +19,9 @@ class DocumentSerializer(serializers.Serializer[Document]):
     title = serializers.CharField()
     source = serializers.CharField(source="source.key")  # type: ignore[assignment]  # a declared field, not the base's attribute
     source_id = serializers.UUIDField()
-    version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
+    version = NullableTextField(
+        source="version.tag", help_text="The version's tag; null: the default version."
+    )
     lang = serializers.CharField()
     tags = serializers.ListField(child=serializers.CharField())
     trust_level = serializers.ChoiceField(Trust.choices)
@@ -36,15 +38,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
     date = serializers.DateTimeField(
         source="dated_at", help_text="As stated in it, else of its file's last change or of indexing."
     )
-    author = serializers.SerializerMethodField(help_text="As stated in it; null: none is.")
-
-    def get_version(self, document: Document) -> str | None:
-        """Return the version's tag."""
-        return document.version.tag or None
-
-    def get_author(self, document: Document) -> str | None:
-        """Return the author."""
-        return document.author or None
+    author = NullableTextField(help_text="As stated in it; null: none is.")
 
 
 class ChunkSerializer(serializers.Serializer[Chunk]):
@@ -54,7 +48,7 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
     doc_id = HexIdField(source="document.doc_id")
     ordinal = serializers.IntegerField(help_text="Its place among the chunks of the document, from 0.")
     kind = serializers.ChoiceField(["code", "info"])
-    code_lang = serializers.SerializerMethodField()
+    code_lang = NullableTextField(source="language")
     heading_path = serializers.ListField(child=serializers.CharField())
     breadcrumb = serializers.CharField()
     section_label = serializers.CharField()
@@ -62,10 +56,6 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
     spans = serializers.ListField(child=serializers.DictField(), source="source_spans")
     citation = serializers.SerializerMethodField()
     token_count = serializers.IntegerField()
-
-    def get_code_lang(self, chunk: Chunk) -> str | None:
-        """Return the programming language."""
-        return chunk.language or None
 
     @extend_schema_field(wire_component("citation.v1"))
     def get_citation(self, chunk: Chunk) -> dict[str, Any]:

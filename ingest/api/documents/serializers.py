@@ -10,13 +10,13 @@ from rest_framework.request import Request
 from ingest.api.documents.parsers import check_size
 from ingest.api.fields import LangField, ObjectField, ObjectTextField, TagsField
 from ingest.api.jobs.serializers import JobSerializer
-from ingest.archives.names import is_archive
+from ingest.archives.names import is_archive, strip_archive_suffix
 from ingest.jobs.kinds.upload import STATED
-from ingest.services.archive_uploads import ArchiveUpload, archive_folder
+from ingest.services.archive_uploads import ArchiveUpload
 from ingest.services.source_definition import UPLOADS
 from ingest.services.uploads import Upload
 from kebab.errors import FieldError, InvalidRequest
-from kebab.http.api.fields import HexIdField
+from kebab.http.api.fields import HexIdField, NullableTextField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.identity.models.workspace import SLUG
@@ -125,11 +125,9 @@ class PlacedDocumentSerializer(serializers.Serializer[DocumentLocation]):
     id = HexIdField(source="doc_id")
     path = serializers.CharField()
     source = serializers.CharField(source="source.key")  # type: ignore[assignment]  # a declared field, not the base's attribute
-    version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
-
-    def get_version(self, place: DocumentLocation) -> str | None:
-        """Return the version's tag."""
-        return place.version.tag or None
+    version = NullableTextField(
+        source="version.tag", help_text="The version's tag; null: the default version."
+    )
 
 
 class AcceptedSerializer(serializers.Serializer[Any]):
@@ -186,7 +184,7 @@ def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
     return ArchiveUpload(
         source=fields["source"],
         name=file.name if is_archive(file.name) else fields["path"],
-        folder=archive_folder(fields.get("path", file.name)) if is_in_folder else None,
+        folder=strip_archive_suffix(fields.get("path", file.name)) if is_in_folder else None,
         version=fields["version"],
         file=file,
         stated={name: fields[name] for name in STATED if name in fields},

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ingest.api.jobs.serializers import JobSerializer
-from kebab.http.api.fields import ShortListField
+from kebab.http.api.fields import NullableTextField, ShortListField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.workspace_settings.registry import shown_settings
@@ -97,7 +97,7 @@ class RunSerializer(serializers.Serializer[Run]):
         help_text="`measures` (means by name), `p50_ms`, `p95_ms`, `p99_ms`, `topics`, `judged`,"
         " `unanswerable`, `degraded`, `index_version`; empty until it has succeeded.",
     )
-    error = serializers.SerializerMethodField()
+    error = NullableTextField()
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
@@ -106,10 +106,6 @@ class RunSerializer(serializers.Serializer[Run]):
     def get_settings(self, run: Run) -> dict[str, Any]:
         """Return the settings, by name."""
         return shown_settings(self.context["access"], run.settings)
-
-    def get_error(self, run: Run) -> str | None:
-        """Return the error message."""
-        return run.error or None
 
 
 class RecordedRunSerializer(RunSerializer):

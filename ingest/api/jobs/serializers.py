@@ -8,6 +8,7 @@ from rest_framework import serializers
 from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
+from kebab.http.api.fields import NullableTextField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.wire_schemas import wire_component
 
@@ -30,7 +31,7 @@ class JobSerializer(serializers.Serializer[Job]):
     items_per_s = serializers.SerializerMethodField()
     eta_s = serializers.SerializerMethodField()
     cancel_requested = serializers.BooleanField()
-    error = serializers.SerializerMethodField()
+    error = NullableTextField()
     seq = serializers.IntegerField(allow_null=True, help_text="The change that made its last write visible.")
     requested_by = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -58,10 +59,6 @@ class JobSerializer(serializers.Serializer[Job]):
         """Return the estimated seconds to the end."""
         return eta_s(job)
 
-    def get_error(self, job: Job) -> str | None:
-        """Return the error message."""
-        return job.error or None
-
 
 class ReportedJobSerializer(JobSerializer):
     """A job with its report."""
@@ -86,25 +83,15 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
     path = serializers.CharField()
     action = serializers.ChoiceField(["ingest", "delete"])
     state = serializers.ChoiceField(ItemState.choices)
-    outcome = serializers.SerializerMethodField(
+    outcome = NullableTextField(
         help_text="new, updated, unchanged, deleted, skipped or failed; null while it is pending"
     )
-    reason = serializers.SerializerMethodField(
+    reason = NullableTextField(
         help_text="Why it was skipped or failed, or `no_text`: it was read, and has none."
     )
-    detail = serializers.SerializerMethodField()
-
-    def get_outcome(self, item: JobItem) -> str | None:
-        """Return the item's outcome."""
-        return item.outcome or None
-
-    def get_reason(self, item: JobItem) -> str | None:
-        """Return the reason's name."""
-        return item.reason or None
-
-    def get_detail(self, item: JobItem) -> str | None:
-        """Return the reason in words, or the parsers' warnings of a document that was read."""
-        return item.detail or None
+    detail = NullableTextField(
+        help_text="The reason in words, or the parsers' warnings of a document that was read."
+    )
 
 
 class JobsQuery(PageQuery):

@@ -11,7 +11,7 @@ from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.sources.configs import ConfigField, CredentialsField, public_config, validate_config
 from ingest.jobs.queue.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
 from ingest.services.versions import AddedVersion
-from kebab.http.api.fields import ShortListField
+from kebab.http.api.fields import NullableTextField, ShortListField
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.groups import MAX_GROUPS
 from search.access.restrictions import readers_of
@@ -203,14 +203,10 @@ class SourceVersionSerializer(serializers.Serializer[SourceVersion]):
     """A version of a source."""
 
     id = serializers.UUIDField()
-    version = serializers.SerializerMethodField(help_text="The tag; null: the default version.")
+    version = NullableTextField(source="tag", help_text="The tag; null: the default version.")
     title = serializers.CharField()
     commit = serializers.CharField()
     created_at = serializers.DateTimeField()
-
-    def get_version(self, version: SourceVersion) -> str | None:
-        """Return the tag."""
-        return version.tag or None
 
 
 class AddedVersionSerializer(serializers.Serializer[AddedVersion]):

@@ -37,6 +37,17 @@ class TypedTextField(serializers.CharField):
         return strip_unstorable(super().to_internal_value(data))
 
 
+class NullableTextField(serializers.CharField):
+    """Text that is only read, null where it is empty."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(read_only=True, allow_null=True, **options)
+
+    def to_representation(self, value: Any) -> str | None:  # type: ignore[override]  # null for ""
+        """Return the text."""
+        return super().to_representation(value) or None
+
+
 class ShortListField(serializers.ListField):
     """A list whose length is checked first: REST framework's own field validates every item before that.
 
