@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
-from ingest.services.model_change import embedding_status
+from ingest.services.embedding_status import embedding_status
 from kebab.errors import InvalidRequest, Problem
 from kebab.identity.models import Workspace
 from kebab.identity.permissions import MANAGERS, Need

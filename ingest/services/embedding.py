@@ -4,26 +4,39 @@ from typing import Any
 
 from django.db import transaction
 
-from ingest.services.model_change import (
-    begin_reembedding,
-    hold_for_gate,
-    request_space_deletion,
-    roll_back_spaces,
-    switch_spaces,
-)
+from ingest.jobs.queue.request import request_embedding
+from ingest.services.embedding_status import hold_for_gate
+from kebab.database.querysets import first_or_not_found
 from kebab.identity.caller import Access
+from kebab.identity.models import Workspace
 from kebab.people import audit
-from search.errors import GoldenQueriesWorse, SpaceConflict
+from kebab.people.workspaces import store_settings
+from search.embedders.base import Embedder
+from search.embedders.configured import allowed_embedders, find_maker, get_embedder, workspace_embedder_name
+from search.errors import GoldenQueriesWorse, SpaceConflict, UnknownEmbedder
 from search.evaluation.gate import Advance, GateVerdict
 from search.evaluation.guard import allow_change, space_verdict
 from search.models import EmbeddingSpace
-from search.vectors.lifecycle import require_complete_build
+from search.retrieval.errors import preview
+from search.vectors.lifecycle import require_complete_build, retire, roll_back, start_build, switch
 
 
 def build_space(access: Access, *, embedder: str | None = None, hold: bool = False) -> EmbeddingSpace:
-    """Start building a space and return it. Raises the errors of `begin_reembedding`."""
+    """Start building a space and return it; a job fills it while searches use the live one.
+
+    `embedder` becomes the workspace's choice; None means the present choice. With `hold` the complete space
+    waits for `switch_space`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
+    """
+    workspace = access.workspace
+    chosen = _allowed_embedder(workspace_embedder_name(workspace) if embedder is None else embedder)
+    if chosen is None:
+        raise SpaceConflict("There is nothing to build for the embedder none: set it as the workspace's.")
     with transaction.atomic():
-        space = begin_reembedding(access.workspace, embedder=embedder, hold=hold, requested_by=access.actor)
+        # The job before the spaces, as the job itself locks them: else the two could wait for each other.
+        request_embedding(workspace.pk, requested_by=access.actor, at_once=True)
+        space = start_build(workspace, chosen.space, switches_by_itself=not hold)
+        if embedder is not None:
+            store_settings(workspace, {"embedder": embedder})
         _record(access, "building", space)
     return space
 
@@ -31,8 +44,8 @@ def build_space(access: Access, *, embedder: str | None = None, hold: bool = Fal
 def switch_space(access: Access, *, force: bool = False, advance: Advance | None = None) -> EmbeddingSpace:
     """Make the built space live and return it; with `force` even if the golden queries get worse.
 
-    Without `advance` a request waits for the answer. Raises GoldenQueriesWorse, GateOutOfTime, and the errors
-    of `switch_spaces`.
+    Without `advance` a request waits for the answer. Raises GoldenQueriesWorse, GateOutOfTime, and
+    SpaceConflict until it is complete.
     """
     building = require_complete_build(access.workspace)
 
@@ -45,7 +58,8 @@ def switch_space(access: Access, *, force: bool = False, advance: Advance | None
         hold_for_gate(building, error.sentence)
         raise
     with transaction.atomic():
-        space = switch_spaces(access.workspace)
+        space = switch(access.workspace)
+        _store_embedder_choice(access.workspace, space)
         if space.pk != building.pk:
             raise SpaceConflict(f"{space} was built meanwhile; look at it, and switch again.")
         _record(access, "switched", space, **facts)
@@ -53,19 +67,47 @@ def switch_space(access: Access, *, force: bool = False, advance: Advance | None
 
 
 def roll_back_space(access: Access) -> EmbeddingSpace:
-    """Make the previously live space live again and return it. Raises the errors of `roll_back_spaces`."""
+    """Make the previously live space live again and return it. Raises SpaceConflict when there is none.
+
+    Chunks that were written since have vectors there, or get them now.
+    """
     with transaction.atomic():
-        space = roll_back_spaces(access.workspace, requested_by=access.actor)
+        request_embedding(access.workspace.pk, requested_by=access.actor, at_once=True)
+        space = roll_back(access.workspace)
+        if find_maker(space) is None:
+            raise SpaceConflict(
+                f"No embedder of the settings makes vectors of {space}, so nobody could search it;"
+                " name it in KEBAB_EMBEDDERS."
+            )
+        _store_embedder_choice(access.workspace, space)
         _record(access, "rolled_back", space)
     return space
 
 
 def retire_space(access: Access, space_id: int) -> EmbeddingSpace:
-    """Request deletion of a space and return it. Raises the errors of `request_space_deletion`."""
+    """Request the job that deletes a space that isn't live; return it. Raises NotFound, SpaceConflict."""
+    found = first_or_not_found(EmbeddingSpace.objects.in_workspace(access.workspace).filter(pk=space_id))
     with transaction.atomic():
-        space = request_space_deletion(access.workspace, space_id, requested_by=access.actor)
+        request_embedding(access.workspace.pk, requested_by=access.actor, at_once=True)
+        space = retire(found)
         _record(access, "retired", space)
     return space
+
+
+def _allowed_embedder(name: str) -> Embedder | None:
+    allowed = allowed_embedders()
+    if name not in allowed:
+        raise UnknownEmbedder(
+            f"{preview(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
+        )
+    return get_embedder(name)
+
+
+def _store_embedder_choice(workspace: Workspace, space: EmbeddingSpace) -> None:
+    """Set the workspace's embedder to that of its live space, if the workspace has chosen one at all."""
+    maker = find_maker(space)
+    if "embedder" in workspace.settings and maker is not None:
+        store_settings(workspace, {"embedder": maker[0]})
 
 
 def _record(access: Access, act: str, space: EmbeddingSpace, **facts: Any) -> None:

@@ -6,19 +6,24 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ingest.jobs.queue.request import request_default_trust, request_source_deletion, request_sync
+from ingest.jobs.queue.request import (
+    request_default_trust,
+    request_source_deletion,
+    request_sync,
+    request_version_deletion,
+)
 from ingest.models import Job
 from ingest.services import versions
 from ingest.services.quotas import check_jobs
 from ingest.services.source_definition import change_source, create_source, refuse_upload_source
 from ingest.services.versions import AddedVersion
-from kebab.errors import Forbidden
+from kebab.errors import Forbidden, NotFound
 from kebab.identity.caller import Access
 from kebab.identity.models import Role
 from kebab.people import audit
 from search.access.restrictions import restrict
 from search.corpus.trust_levels import BATCH, apply_default_trust
-from search.models import Source, SourceKind
+from search.models import Source, SourceKind, SourceVersion
 
 _READERS = "readers"
 
@@ -93,9 +98,12 @@ def add_version(access: Access, source: Source, *, tag: str, title: str) -> Adde
 
 
 def delete_version(access: Access, source: Source, tag: str) -> Job:
-    """Return the job that deletes it with its documents. Raises the errors of `versions.delete_version`."""
+    """Return the job that deletes it with its documents. Raises NotFound when there is none."""
+    named = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source, tag=tag)
+    if not tag or not named.exists():
+        raise NotFound
     with transaction.atomic():
-        job = versions.delete_version(source, tag, requested_by=access.actor)
+        job = request_version_deletion(source, tag, requested_by=access.actor)
         audit.record(access, "version.deleted", f"{source.key}@{tag}", job=str(job.pk))
     return job
 

@@ -1,12 +1,12 @@
-"""Versions of a source, added and deleted for people and tools."""
+"""Versions of a source, added for people and for the sync that follows its tags."""
 
 from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 
-from ingest.jobs.queue.request import request_sync, request_version_deletion
+from ingest.jobs.queue.request import request_sync
 from ingest.models import Job
-from kebab.errors import Conflict, NotFound
+from kebab.errors import Conflict
 from search.models import Source, SourceKind, SourceVersion
 
 
@@ -40,11 +40,3 @@ def add_version(
     is_read = source.kind != SourceKind.UPLOAD
     job = request_sync(source, requested_by=requested_by, version=tag, embed=embed) if is_read else None
     return AddedVersion(version=version, job=job)
-
-
-def delete_version(source: Source, tag: str, *, requested_by: str) -> Job:
-    """Request deletion of the version `tag` with its documents. Raises NotFound when there is none."""
-    versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
-    if not tag or not versions.filter(tag=tag).exists():
-        raise NotFound
-    return request_version_deletion(source, tag, requested_by=requested_by)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ingest.services.model_change import EmbeddingStatus, SpaceStatus
+from ingest.services.embedding_status import EmbeddingStatus, SpaceStatus
 from kebab.people.access_report import AccessReport, ItemAccess
 from search.answers.citation_check import AnswerCheck
 from search.answers.types import Answer, Usage

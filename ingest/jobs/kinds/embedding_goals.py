@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from ingest.errors import JobFailed
-from ingest.services.model_change import hold_for_gate
+from ingest.services.embedding_status import hold_for_gate
 from kebab.identity.models import Workspace
 from kebab.people import audit
 from search.embedders.base import Embedder

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.services.model_change import begin_reembedding, embedding_status
+from ingest.services.embedding_status import embedding_status
 from kebab.exit_codes import Exit
 from kebab.identity.models import AuditEvent, Role
 from kebab.identity.reader import OPERATOR, Reader
@@ -13,7 +13,7 @@ from search.models import EmbeddingSpace, Run, Source
 from search.retrieval.types import Mode
 from tests.cli.commands import error_of, run_json
 from tests.integration.ingest.quality_gate.conftest import FIRST, NAMES, SECOND, judge_golden
-from tests.integration.search.embedders.spaces import dims, open_job
+from tests.integration.search.embedders.spaces import build, dims, open_job
 from tests.support.actors import member_client, token_client
 from tests.support.corpus import restrict, write
 from tests.support.jobs import embed, work
@@ -32,7 +32,7 @@ def embedded_zoo(zoo):
 
 def change(workspace, embedder, **options):
     """Build the embedder's space to the end; return the job."""
-    begin_reembedding(workspace, embedder=embedder, **options)
+    build(workspace, embedder=embedder, **options)
     job = work(open_job())
     workspace.refresh_from_db()
     return job
@@ -130,7 +130,7 @@ def test_held_model_is_tested_again_when_its_build_is_restarted(embedded_zoo):
 
 def test_incomplete_space_is_refused_without_a_test_run(embedded_zoo, monkeypatch):
     monkeypatch.setattr(gate, "open_run", pytest.fail)
-    begin_reembedding(embedded_zoo, embedder=SECOND)
+    build(embedded_zoo, embedder=SECOND)
     response = switch(embedded_zoo, member_client(embedded_zoo, Role.OWNER))
     assert (response.status_code, response.json()["code"]) == (409, "space_conflict")
 

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from ingest.models import Job
-from ingest.services import model_change
+from ingest.services import embedding_status
 from kebab.identity.models import AuditEvent
 from kebab.people.audit import operator_actor
 from search.embedders.hash_embedder import HashEmbedder
@@ -136,14 +136,14 @@ def test_embedding_status_shows_why_its_job_waits(client, embedded_workspace, mo
 def test_coverage_stays_in_range_when_rows_change_between_counts(
     client, embedded_workspace, monkeypatch, texts
 ):
-    real = model_change._vectors_by_space
+    real = embedding_status._vectors_by_space
 
     def write_behind(rows):
         vectors = real(rows)
         write(embedded_workspace, "a.md", *texts)
         return vectors
 
-    monkeypatch.setattr(model_change, "_vectors_by_space", write_behind)
+    monkeypatch.setattr(embedding_status, "_vectors_by_space", write_behind)
     status = client.get(address(embedded_workspace, "/embedding")).json()
     validate("embedding.v1", status)
     assert (status["live"]["vectors"], status["live"]["coverage"]) == (

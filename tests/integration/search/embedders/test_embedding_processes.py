@@ -13,11 +13,10 @@ from django.db.models.functions import Now
 
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
-from ingest.services.model_change import begin_reembedding
 from search.models import EmbeddingSpace
 from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import FIRST, SECOND
-from tests.integration.search.embedders.spaces import dims, in_space, open_job, space_in
+from tests.integration.search.embedders.spaces import build, dims, in_space, open_job, space_in
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
 
@@ -56,7 +55,7 @@ def test_worker_that_fills_two_spaces_stays_small(workspace, embedders):
     embedders("default", FIRST, SECOND)
     for number in range(4):
         write(workspace, f"{number}.md", *(f"{number} {n} " + "memory of a worker, " * 60 for n in range(64)))
-    begin_reembedding(workspace, embedder="default", hold=True)
+    build(workspace, embedder="default", hold=True)
     job = request_embedding(workspace.pk)
     done = run_worker(job, KEBAB_EMBEDDER="default", KEBAB_EMBEDDERS=FIRST)
 
@@ -66,7 +65,7 @@ def test_worker_that_fills_two_spaces_stays_small(workspace, embedders):
 
 
 def test_killed_build_resumes_after_its_last_stored_batch(filled_workspace, embedded_dims):
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     job = open_job()
     settings = {"KEBAB_EMBEDDER": FIRST, "KEBAB_EMBEDDERS": SECOND, "KEBAB_FAILPOINT": "after_vectors"}
     assert run_worker(job, **settings).returncode == -signal.SIGKILL

@@ -3,13 +3,12 @@
 import pytest
 
 from ingest.jobs.queue.request import request_embedding
-from ingest.services.model_change import begin_reembedding, request_space_deletion
 from kebab.people.workspaces import store_settings
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import SECOND
-from tests.integration.search.embedders.spaces import dims, open_job
+from tests.integration.search.embedders.spaces import build, dims, open_job, retire
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
 from tests.support.search import ask, sync
@@ -24,7 +23,7 @@ def test_words_are_searched_throughout_a_change_to_an_embedder_and_back(workspac
     assert (ask(workspace, "pear tree", Mode.HYBRID).degraded, dims(workspace)) == (("vector",), {})
 
     if by_verb:
-        begin_reembedding(workspace, embedder=SECOND)
+        build(workspace, embedder=SECOND)
     else:
         workspace = store_settings(workspace, {"embedder": SECOND})
         request_embedding(workspace.pk)
@@ -50,10 +49,10 @@ def test_held_or_deleted_first_build_does_not_block_later_embedding(workspace):
     write(workspace, "a.md", "pear tree")
     sync(workspace)
     embed(workspace)
-    building = begin_reembedding(workspace, embedder=SECOND, hold=True)
+    building = build(workspace, embedder=SECOND, hold=True)
     assert work(open_job()).state == "succeeded"
     assert dims(workspace) == {"building": 512}
-    request_space_deletion(workspace, building.pk)
+    retire(workspace, building.pk)
     workspace.refresh_from_db()
     assert ask(workspace, "pear tree", Mode.HYBRID).degraded == ()
     assert work(open_job()).state == "succeeded"

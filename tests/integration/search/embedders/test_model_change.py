@@ -11,13 +11,7 @@ from ingest.jobs.kinds import embed as embedding_work
 from ingest.jobs.kinds.embedding_goals import switch_when_complete
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
-from ingest.services.model_change import (
-    begin_reembedding,
-    embedding_status,
-    request_space_deletion,
-    roll_back_spaces,
-    switch_spaces,
-)
+from ingest.services.embedding_status import embedding_status
 from ingest.tasks import end_spaces_task
 from kebab.identity.reader import OPERATOR
 from search.errors import SpaceConflict
@@ -27,7 +21,17 @@ from search.vectors.backfill import count_without_vector
 from search.vectors.deletion import delete_expired
 from search.vectors.index import index_name
 from tests.integration.search.embedders.conftest import FIRST, SECOND
-from tests.integration.search.embedders.spaces import change_embedder, dims, in_space, open_job, space_in
+from tests.integration.search.embedders.spaces import (
+    build,
+    change_embedder,
+    dims,
+    in_space,
+    open_job,
+    retire,
+    roll_back,
+    space_in,
+    switch,
+)
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import embed, work
 from tests.support.search import ask, paths, sync
@@ -35,7 +39,7 @@ from tests.support.search import ask, paths, sync
 
 def test_searches_use_the_live_space_until_the_other_is_complete(filled_workspace):
     before = ask(filled_workspace, "pear tree", Mode.VECTOR)
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     during = ask(filled_workspace, "pear tree", Mode.VECTOR)
     assert (during.index_version, during.hits) == (before.index_version, before.hits)
     assert dims(filled_workspace) == {"live": 64, "building": 512}
@@ -65,7 +69,7 @@ def test_document_written_during_a_build_has_vectors_in_both_spaces(
     filled_workspace, embedded_dims, monkeypatch
 ):
     monkeypatch.setattr(embedding_work, "_LOOK_S", 0.0)
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     store, stored = embedding_work._store_batch, []
 
     def write_more(job_work, space, batch):
@@ -96,23 +100,23 @@ def test_equal_texts_are_embedded_once_in_each_space(workspace, embedded_dims):
 
 
 def test_space_goes_live_when_it_is_complete_and_not_held(filled_workspace):
-    begin_reembedding(filled_workspace, embedder=SECOND, hold=True)
+    build(filled_workspace, embedder=SECOND, hold=True)
     with pytest.raises(SpaceConflict, match="vector"):
-        switch_spaces(filled_workspace)
+        switch(filled_workspace)
     switch_when_complete(filled_workspace)
     assert dims(filled_workspace) == {"live": 64, "building": 512}
     work(open_job())
     status = embedding_status(filled_workspace, OPERATOR)
     assert (status.live.dim, status.building.coverage) == (64, 1.0)
     assert "reembed switch" in status.building.held
-    switch_spaces(filled_workspace)
+    switch(filled_workspace)
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
 def test_index_of_a_large_space_is_built_before_it_goes_live(filled_workspace, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     seen = []
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     job = open_job()
     switched = embedding_work.switch_when_complete
 
@@ -137,7 +141,7 @@ def test_rollback_swaps_live_and_retired_spaces(filled_workspace):
     embed(filled_workspace)
     filled_workspace.refresh_from_db()
 
-    roll_back_spaces(filled_workspace)
+    roll_back(filled_workspace)
     filled_workspace.refresh_from_db()
     assert dims(filled_workspace) == {"live": 64, "retired": 512}
     assert filled_workspace.settings["embedder"] == FIRST
@@ -146,26 +150,26 @@ def test_rollback_swaps_live_and_retired_spaces(filled_workspace):
     back = ask(filled_workspace, "pear tree", Mode.VECTOR)
     assert (back.hits[0].chunk_id, back.degraded) == (before.hits[0].chunk_id, ())
 
-    roll_back_spaces(filled_workspace)
+    roll_back(filled_workspace)
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
 def test_rollback_needs_a_switch_its_embedder_and_an_unexpired_space(filled_workspace, embedders):
     with pytest.raises(SpaceConflict, match="go back"):
-        roll_back_spaces(filled_workspace)
-    begin_reembedding(filled_workspace, embedder=SECOND)
-    request_space_deletion(filled_workspace, space_in(filled_workspace, "building").pk)
+        roll_back(filled_workspace)
+    build(filled_workspace, embedder=SECOND)
+    retire(filled_workspace, space_in(filled_workspace, "building").pk)
     with pytest.raises(SpaceConflict, match="go back"):
-        roll_back_spaces(filled_workspace)
+        roll_back(filled_workspace)
     work(open_job())
     change_embedder(filled_workspace)
     embedders(SECOND)
     with pytest.raises(SpaceConflict, match="KEBAB_EMBEDDERS"):
-        roll_back_spaces(filled_workspace)
+        roll_back(filled_workspace)
     embedders(FIRST, SECOND)
     EmbeddingSpace.objects.filter(state="retired").update(retire_at=timezone.now())
     with pytest.raises(SpaceConflict, match="go back"):
-        roll_back_spaces(filled_workspace)
+        roll_back(filled_workspace)
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
@@ -176,11 +180,11 @@ def test_retired_space_is_deleted_bit_by_bit_with_its_vectors_and_its_index(
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     embed(filled_workspace)
     with pytest.raises(SpaceConflict, match="is live"):
-        request_space_deletion(filled_workspace, space_in(filled_workspace, "live").pk)
+        retire(filled_workspace, space_in(filled_workspace, "live").pk)
     change_embedder(filled_workspace)
     old = space_in(filled_workspace, "retired")
     assert old.is_indexed
-    request_space_deletion(filled_workspace, old.pk)
+    retire(filled_workspace, old.pk)
     assert next(delete_expired(old)) == 40
     assert in_space(old).count() == 110
     assert work(open_job()).state == "succeeded"  # takes the deletion up again
@@ -195,10 +199,10 @@ def test_a_space_whose_deletion_has_begun_can_be_built_again(filled_workspace, m
     monkeypatch.setattr("search.vectors.deletion._BATCH", 40)
     change_embedder(filled_workspace)
     old = space_in(filled_workspace, "retired")
-    request_space_deletion(filled_workspace, old.pk)
+    retire(filled_workspace, old.pk)
     deleting = delete_expired(old)
     next(deleting)
-    assert begin_reembedding(filled_workspace, embedder=FIRST).pk == old.pk
+    assert build(filled_workspace, embedder=FIRST).pk == old.pk
     assert list(deleting) == []
     job = work(open_job())
     assert (job.calls, dims(filled_workspace)) == (40, {"live": 64, "retired": 512})
@@ -218,7 +222,7 @@ def test_retired_space_is_deleted_after_seven_days(filled_workspace):
 
 
 def test_the_status_tells_coverage_rate_and_time_left(filled_workspace, monkeypatch):
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     seen = []
     store = embedding_work._store_batch
 
@@ -239,7 +243,7 @@ def test_the_status_tells_coverage_rate_and_time_left(filled_workspace, monkeypa
 
 
 def test_interrupted_build_resumes_after_its_last_stored_batch(filled_workspace, embedded_dims, monkeypatch):
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     store = embedding_work._store_batch
 
     def store_and_break_off(*arguments):

@@ -8,10 +8,10 @@ from django.db import connection
 
 from ingest.jobs.kinds import embed as embedding_work
 from ingest.jobs.queue.request import request_embedding
-from ingest.services.model_change import begin_reembedding, request_space_deletion, roll_back_spaces
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.models import EmbeddingSpace
 from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.spaces import build, retire, roll_back
 from tests.support.concurrency import until_blocked
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
@@ -22,7 +22,7 @@ def workspace_after_switch(workspace):
     """Return a workspace with one chunk embedded by both embedders, the second live, and one by none."""
     write(workspace, "a.md", "apple")
     embed(workspace)
-    begin_reembedding(workspace, embedder=SECOND)
+    build(workspace, embedder=SECOND)
     embed(workspace)
     workspace.refresh_from_db()
     write(workspace, "b.md", "cherry")
@@ -30,14 +30,14 @@ def workspace_after_switch(workspace):
 
 
 def begins(workspace):
-    begin_reembedding(workspace, embedder=FIRST)
+    build(workspace, embedder=FIRST)
 
 
 def ends(workspace):
-    request_space_deletion(workspace, EmbeddingSpace.objects.get(state="retired").pk)
+    retire(workspace, EmbeddingSpace.objects.get(state="retired").pk)
 
 
-@pytest.mark.parametrize("request_", [begins, roll_back_spaces, ends])
+@pytest.mark.parametrize("request_", [begins, roll_back, ends])
 def test_request_and_job_do_not_deadlock(workspace_after_switch, monkeypatch, request_):
     job = request_embedding(workspace_after_switch.pk)
     store, asked = embedding_work.store_vectors, []

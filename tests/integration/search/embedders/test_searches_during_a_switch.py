@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 
 from ingest.models import Job
-from ingest.services.model_change import begin_reembedding, roll_back_spaces
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.engine import corpus
 from search.retrieval.types import Mode
 from tests.integration.search.embedders.conftest import SECOND
+from tests.integration.search.embedders.spaces import build, roll_back
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
 from tests.support.search import ask, sync
@@ -55,8 +55,8 @@ def test_no_search_under_load_mixes_spaces_or_fails(workspace, searched_dims):
         loads = [threads.submit(load, number) for number in range(4)]
         try:
             for change in (
-                lambda: begin_reembedding(workspace, embedder=SECOND),
-                *[lambda: roll_back_spaces(workspace)] * 4,
+                lambda: build(workspace, embedder=SECOND),
+                *[lambda: roll_back(workspace)] * 4,
             ):
                 change()
                 before = len(asked)

@@ -9,7 +9,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.models import Job
-from ingest.services.model_change import begin_reembedding
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.embedders.hash_embedder import HashEmbedder
@@ -18,7 +17,7 @@ from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
 from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import FIRST, SECOND
-from tests.integration.search.embedders.spaces import dims, open_job, space_in
+from tests.integration.search.embedders.spaces import build, dims, open_job, space_in
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
 from tests.support.search import ask, sync
@@ -26,15 +25,15 @@ from tests.support.search import ask, sync
 
 def test_one_space_of_an_allowed_embedder_is_built_at_a_time(filled_workspace, embedders):
     with pytest.raises(UnknownEmbedder, match=r"hash:8.*hash:512"):
-        begin_reembedding(filled_workspace, embedder="hash:8")
+        build(filled_workspace, embedder="hash:8")
     embedders(FIRST, SECOND, "hash:16")
-    building = begin_reembedding(filled_workspace, embedder=SECOND)
-    assert begin_reembedding(filled_workspace, embedder=SECOND).pk == building.pk
+    building = build(filled_workspace, embedder=SECOND)
+    assert build(filled_workspace, embedder=SECOND).pk == building.pk
     with pytest.raises(SpaceConflict, match="retire"):
-        begin_reembedding(filled_workspace, embedder="hash:16")
+        build(filled_workspace, embedder="hash:16")
     filled_workspace.refresh_from_db()
     with pytest.raises(SpaceConflict, match="already"):
-        begin_reembedding(filled_workspace, embedder=FIRST)
+        build(filled_workspace, embedder=FIRST)
 
 
 def test_changed_default_embedder_keeps_search_working_with_the_old_model(filled_workspace, embedders):
@@ -44,7 +43,7 @@ def test_changed_default_embedder_keeps_search_working_with_the_old_model(filled
     write(filled_workspace, "b.md", "cherry")
     assert embed(filled_workspace).state == "succeeded"
     assert dims(filled_workspace) == {"live": 64}
-    begin_reembedding(filled_workspace)
+    build(filled_workspace)
     work(open_job())
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
@@ -52,7 +51,7 @@ def test_changed_default_embedder_keeps_search_working_with_the_old_model(filled
 def test_new_space_is_built_when_the_live_embedder_is_no_longer_configured(filled_workspace, embedders):
     embedders(SECOND)
     write(filled_workspace, "b.md", "cherry")
-    begin_reembedding(filled_workspace)
+    build(filled_workspace)
     assert work(open_job()).state == "succeeded"
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
     sync(filled_workspace)
@@ -69,7 +68,7 @@ def test_new_space_is_built_while_the_live_embedder_is_unavailable(filled_worksp
 
     monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
     write(filled_workspace, "b.md", "cherry")
-    begin_reembedding(filled_workspace, embedder=SECOND)
+    build(filled_workspace, embedder=SECOND)
     work(open_job())
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
     assert count_without_vector(space_in(filled_workspace, "live")) == 0
@@ -126,7 +125,7 @@ def test_embedding_job_waiting_for_its_endpoint_is_cancelled_at_once(filled_work
 
 def test_embedder_none_searches_by_words_only(filled_workspace):
     with pytest.raises(SpaceConflict, match="none"):
-        begin_reembedding(filled_workspace, embedder="none")
+        build(filled_workspace, embedder="none")
     workspace = store_settings(filled_workspace, {"embedder": "none"})
     result = ask(workspace, "pear tree", Mode.HYBRID)
     assert (result.degraded, bool(result.hits)) == (("vector",), True)

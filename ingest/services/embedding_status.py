@@ -1,30 +1,24 @@
-"""Changes of a workspace's embedding model: build, switch, roll back, delete, and their status."""
+"""The embedder of a workspace and its embedding spaces: how full they are, and what holds them."""
 
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from ingest.jobs.queue.request import request_embedding
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.progress import items_per_s
-from kebab.database.querysets import first_or_not_found
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from kebab.people.workspaces import store_settings
 from search.access.querysets import visible_documents, visible_sources
 from search.access.restrictions import hidden_sources
-from search.embedders.base import Embedder
-from search.embedders.configured import allowed_embedders, find_maker, get_embedder, workspace_embedder_name
-from search.errors import SpaceConflict, UnknownEmbedder
+from search.embedders.configured import allowed_embedders, find_maker, workspace_embedder_name
 from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, SpaceState
-from search.retrieval.errors import preview
 from search.retrieval.wire_types import Count, Keyword, NonEmpty, NonNegative, Rank, Score
-from search.vectors.lifecycle import held_reason, hold, retire, roll_back, start_build, switch
+from search.vectors.lifecycle import held_reason, hold
 
 _WORSE = "The golden queries get worse."
 _FORCE = "To switch all the same: kebab reembed switch --force"
@@ -82,62 +76,9 @@ class EmbeddingStatus:
     error: str | None
 
 
-def begin_reembedding(
-    workspace: Workspace, *, embedder: str | None = None, hold: bool = False, requested_by: str = ""
-) -> EmbeddingSpace:
-    """Start building a space and return it; a job fills it while searches use the live one.
-
-    `embedder` becomes the workspace's choice; None means the present choice. With `hold` the complete space
-    waits for `switch_spaces`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
-    """
-    chosen = _allowed_embedder(workspace_embedder_name(workspace) if embedder is None else embedder)
-    if chosen is None:
-        raise SpaceConflict("There is nothing to build for the embedder none: set it as the workspace's.")
-    with transaction.atomic():
-        # The job before the spaces, as the job itself locks them: else the two could wait for each other.
-        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
-        space = start_build(workspace, chosen.space, switches_by_itself=not hold)
-        if embedder is not None:
-            store_settings(workspace, {"embedder": embedder})
-    return space
-
-
-def switch_spaces(workspace: Workspace) -> EmbeddingSpace:
-    """Make the built space the live one now. Raises SpaceConflict until it is complete."""
-    with transaction.atomic():
-        space = switch(workspace)
-        _store_embedder_choice(workspace, space)
-    return space
-
-
 def hold_for_gate(building: EmbeddingSpace, sentence: str) -> None:
     """Hold a complete space, with the quality gate's `sentence` as the reason."""
     hold(building, f"{sentence} {_FORCE}")
-
-
-def roll_back_spaces(workspace: Workspace, *, requested_by: str = "") -> EmbeddingSpace:
-    """Make the previously live space live again. Raises SpaceConflict when there is none.
-
-    Chunks that were written since have vectors there, or get them now.
-    """
-    with transaction.atomic():
-        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
-        space = roll_back(workspace)
-        if find_maker(space) is None:
-            raise SpaceConflict(
-                f"No embedder of the settings makes vectors of {space}, so nobody could search it;"
-                " name it in KEBAB_EMBEDDERS."
-            )
-        _store_embedder_choice(workspace, space)
-    return space
-
-
-def request_space_deletion(workspace: Workspace, space_id: int, *, requested_by: str = "") -> EmbeddingSpace:
-    """Request the job that deletes a space that isn't live. Raises NotFound, SpaceConflict."""
-    space = first_or_not_found(EmbeddingSpace.objects.in_workspace(workspace).filter(pk=space_id))
-    with transaction.atomic():
-        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
-        return retire(space)
 
 
 def embedding_status(workspace: Workspace, reader: Reader) -> EmbeddingStatus:
@@ -175,15 +116,6 @@ def embedding_status(workspace: Workspace, reader: Reader) -> EmbeddingStatus:
         job=None if job is None else job.pk,
         error=None if job is None else job.error or None,
     )
-
-
-def _allowed_embedder(name: str) -> Embedder | None:
-    allowed = allowed_embedders()
-    if name not in allowed:
-        raise UnknownEmbedder(
-            f"{preview(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
-        )
-    return get_embedder(name)
 
 
 def _readable_rows(
@@ -252,10 +184,3 @@ def _eta_s(missing: int, rate: float | None) -> float | None:
     if not missing:
         return 0.0
     return max(0.1, round(missing / rate, 1)) if rate else None
-
-
-def _store_embedder_choice(workspace: Workspace, space: EmbeddingSpace) -> None:
-    """Set the workspace's embedder to that of its live space, if the workspace has chosen one at all."""
-    maker = find_maker(space)
-    if "embedder" in workspace.settings and maker is not None:
-        store_settings(workspace, {"embedder": maker[0]})
