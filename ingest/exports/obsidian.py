@@ -6,17 +6,17 @@ Obsidian's help pages "Internal links", "Embed files" and "Tags" describe the sy
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingest.exports.fields import link_to, trailing_fields
 from ingest.exports.types import PlainExport
+from ingest.parsers.markup.inline_html import split_fences
 from search.pages.markdown.tokens import slug_of
 
 _SETTINGS: Final = ".obsidian/"
 _LEFT_OUT: Final = (_SETTINGS, ".trash/")
 _PICTURES: Final = frozenset({"avif", "bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"})
-_FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _CODE: Final = re.compile(r"(`[^`\n]*`)")
 #: an embed's mark, the target, a heading or block of it, the shown text; in tables the bar is escaped
 _LINK: Final = re.compile(r"(!?)\[\[([^\[\]|#\n\\]*)((?:#[^\[\]|#\n\\]*)*)(?:\\?\|([^\[\]\n]*))?\]\]")
@@ -51,12 +51,18 @@ class ObsidianVault(PlainExport):
     def convert(self, path: str, content: bytes) -> bytes:
         """Return a note with the links and embeds of Markdown, and its tags in a last line."""
         tags: dict[str, None] = {}
-        text = content.decode()
-        lines = [
-            _outside_code(line, lambda part: self._convert_part(path, part, tags)) if is_text else line
-            for line, is_text in _text_lines(text.split("\n"))
-        ]
-        return ("\n".join(lines) + trailing_fields({"tags": list(tags)})).encode()
+        lines = content.decode().split("\n")
+        header = _header_lines(lines)
+        converted = lines[:header]
+        for is_code, part in split_fences(lines[header:]):
+            converted += part if is_code else [self._convert_line(path, line, tags) for line in part]
+        return ("\n".join(converted) + trailing_fields({"tags": list(tags)})).encode()
+
+    def _convert_line(self, path: str, line: str, tags: dict[str, None]) -> str:
+        parts = _CODE.split(line)
+        return "".join(
+            part if index % 2 else self._convert_part(path, part, tags) for index, part in enumerate(parts)
+        )
 
     def _convert_part(self, path: str, part: str, tags: dict[str, None]) -> str:
         tags.update(dict.fromkeys(tag.rstrip("/") for tag in _TAG.findall(part)))
@@ -89,21 +95,8 @@ class ObsidianVault(PlainExport):
         return None
 
 
-def _text_lines(lines: Sequence[str]) -> Iterable[tuple[str, bool]]:
-    """Yield the lines with whether they are text: neither of the header nor of a block of code."""
-    is_header = lines[0].rstrip() == "---" and any(line.rstrip() == "---" for line in lines[1:])
-    fence = ""
-    for number, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        yield line, not (is_header or fence or mark)
-        if is_header:
-            is_header = number == 0 or line.rstrip() != "---"
-        elif mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not line.strip(" `~"):
-            fence = ""
-
-
-def _outside_code(line: str, convert: Callable[[str], str]) -> str:
-    parts = _CODE.split(line)
-    return "".join(part if index % 2 else convert(part) for index, part in enumerate(parts))
+def _header_lines(lines: Sequence[str]) -> int:
+    """Return the number of lines of the header; 0 without one."""
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:], start=2) if line.rstrip() == "---"), 0)

@@ -99,13 +99,8 @@ class _Note(Directive):
         return f"{title} {argument}".strip()
 
 
-class _Nothing(Directive):
+class _Nothing(_Note):
     """A directive to a tool, which readers don't see."""
-
-    optional_arguments = 1
-    final_argument_whitespace = True
-    has_content = True
-    option_spec = _AnyOptions(name=directives.unchanged)
 
     def run(self) -> Sequence[nodes.Node]:
         return []
