@@ -3,16 +3,19 @@
 For example `openai:bge-m3?url=http://tei.internal/v1&dim=1024&key=tei`. The part before the `?` is the name.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final, Literal
 from urllib.parse import parse_qsl
 
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+
+from kebab.wire import locate_error
 from search.embedders.minilm.weights import MODEL
 from search.embedders.model_catalogue import Traits, traits_of
 from search.endpoints.configured_endpoint import describe_problems, url_problem
+from search.retrieval.errors import preview
 
 DEFAULT: Final = "default"
 NONE: Final = "none"
@@ -27,9 +30,22 @@ MAX_DIM: Final = 4_000
 USUAL_MAX_TOKENS: Final = 512
 
 _MAX_CHARS = 200
-_LANGUAGE = re.compile(r"\*|[a-z]{2,3}")
-_KEY_NAME = re.compile(r"[A-Za-z0-9_]+")
-_REVISION = re.compile(r"[^\s+@]{1,100}")
+
+
+def _parse_url(value: str) -> str:
+    key_setting, example = "KEBAB_EMBED_API_KEY_<NAME>", "http://127.0.0.1:11434/v1"
+    problem = url_problem("The URL of an embedder", value, key_setting, example)
+    if problem is not None:
+        raise ValueError(describe_problems([problem]))
+    if "?" in value or "#" in value:
+        raise ValueError("The URL of an embedder has a query in it; give the key apart.")
+    return value.rstrip("/").removesuffix("/embeddings")
+
+
+_Prefix = Annotated[str | None, Field(max_length=_MAX_CHARS)]
+_Tokens = Annotated[int, Field(ge=16, le=1_000_000)]
+_Seconds = Annotated[float, Field(gt=0, le=600)]
+_Language = Annotated[str, Field(pattern=r"^(?:\*|[a-z]{2,3})$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,26 +57,29 @@ class EmbedderSpec:
     kind: str
     model: str
     #: Base url of the endpoint, without `/embeddings`.
-    url: str | None = None
+    url: Annotated[str | None, AfterValidator(_parse_url)] = None
     #: Suffix of the environment variable with the key: KEBAB_EMBED_API_KEY_<NAME>.
-    key: str | None = None
+    key: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9_]+$")] = None
     #: A folder with the model's files, instead of a download.
-    folder: Path | None = None
-    dim: int | None = None
-    revision: str | None = None
-    query_prefix: str | None = None
-    passage_prefix: str | None = None
-    languages: tuple[str, ...] | None = None
-    max_tokens: int | None = None
-    pooling: str = "mean"
+    folder: Annotated[Path | None, AfterValidator(Path.expanduser)] = None
+    dim: Annotated[int | None, Field(ge=2, le=MAX_DIM)] = None
+    revision: Annotated[str | None, Field(pattern=r"^[^\s+@]{1,100}$")] = None
+    query_prefix: _Prefix = None
+    passage_prefix: _Prefix = None
+    languages: Annotated[tuple[_Language, ...] | None, BeforeValidator(lambda text: text.split(","))] = None
+    max_tokens: _Tokens | None = None
+    pooling: Literal["mean", "cls", "last_token"] = "mean"
     #: Limits of texts, and of their estimated tokens, per request.
-    batch: int = 32
-    batch_tokens: int = 16_000
+    batch: Annotated[int, Field(ge=1, le=2_048)] = 32
+    batch_tokens: _Tokens = 16_000
     #: Requested encoding of vectors; responses may use either.
-    encoding: str = "float"
-    limit_s: float = 60.0
-    query_limit_s: float = 2.0
+    encoding: Literal["float", "base64"] = "float"
+    limit_s: _Seconds = 60.0
+    query_limit_s: _Seconds = 2.0
     traits: Traits = field(default_factory=Traits)
+
+
+_SPEC: Final = TypeAdapter(EmbedderSpec)
 
 
 def parse_spec(text: str) -> EmbedderSpec:
@@ -74,10 +93,18 @@ def parse_spec(text: str) -> EmbedderSpec:
         raise ValueError(f"{name[:_MAX_CHARS]!r} is not an embedder; give one of {', '.join(FORMS)}.")
     if len(name) > _MAX_CHARS:
         raise ValueError(f"The name of an embedder has {len(name)} characters; {_MAX_CHARS} may be.")
-    values = {option: _PARSERS[option](value) for option, value in _parse_options(query, kind, allowed)}
+    options = dict(_parse_options(query, kind, allowed))
     if kind == HASH and model:
-        values["dim"] = _integer_parser(2, MAX_DIM)(model)
-    return EmbedderSpec(name=name, kind=kind, model=model, traits=traits_of(model), **values)
+        options["dim"] = model
+    try:
+        return _SPEC.validate_python(
+            {"name": name, "kind": kind, "model": model, "traits": traits_of(model), **options}
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place, problem = locate_error(first)
+        value = "" if place == "url" else f", not {preview(first['input'])}"
+        raise ValueError(f"{place}: {problem.rstrip('.')}{value}.") from None
 
 
 def _parse_options(query: str, kind: str, allowed: Iterable[str]) -> list[tuple[str, str]]:
@@ -95,83 +122,6 @@ def _parse_options(query: str, kind: str, allowed: Iterable[str]) -> list[tuple[
     return pairs
 
 
-def _integer_parser(least: int, most: int) -> Callable[[str], int]:
-    def parse(value: str) -> int:
-        if not value.isascii() or not value.isdigit() or not least <= int(value[:9]) <= most:
-            raise ValueError(f"{value[:40]!r} is not a whole number from {least} to {most}.")
-        return int(value)
-
-    return parse
-
-
-def _parse_seconds(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 600:
-        raise ValueError(f"{value[:40]!r} is not a number of seconds up to 600.")
-    return seconds
-
-
-def _choice_parser(*choices: str) -> Callable[[str], str]:
-    def parse(value: str) -> str:
-        if value not in choices:
-            raise ValueError(f"{value[:40]!r} is not one of {', '.join(choices)}.")
-        return value
-
-    return parse
-
-
-def _pattern_parser(form: re.Pattern[str], what: str) -> Callable[[str], str]:
-    def parse(value: str) -> str:
-        if form.fullmatch(value) is None:
-            raise ValueError(f"{value[:40]!r} is not {what}.")
-        return value
-
-    return parse
-
-
-def _parse_prefix(value: str) -> str:
-    if len(value) > _MAX_CHARS:
-        raise ValueError(f"A prefix of {len(value)} characters is too long; {_MAX_CHARS} may be.")
-    return value
-
-
-def _parse_languages(value: str) -> tuple[str, ...]:
-    languages = tuple(value.split(","))
-    if not all(map(_LANGUAGE.fullmatch, languages)):
-        raise ValueError(f"{value[:40]!r} are not languages; write en,de or * for all.")
-    return languages
-
-
-def _parse_url(value: str) -> str:
-    key_setting, example = "KEBAB_EMBED_API_KEY_<NAME>", "http://127.0.0.1:11434/v1"
-    problem = url_problem("The URL of an embedder", value, key_setting, example)
-    if problem is not None:
-        raise ValueError(describe_problems([problem]))
-    if "?" in value or "#" in value:
-        raise ValueError("The URL of an embedder has a query in it; give the key apart.")
-    return value.rstrip("/").removesuffix("/embeddings")
-
-
-_PARSERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "url": _parse_url,
-    "key": _pattern_parser(_KEY_NAME, "the end of a variable's name"),
-    "folder": lambda value: Path(value).expanduser(),
-    "dim": _integer_parser(1, MAX_DIM),
-    "revision": _pattern_parser(_REVISION, "a revision (no blanks, no + and @)"),
-    "query_prefix": _parse_prefix,
-    "passage_prefix": _parse_prefix,
-    "languages": _parse_languages,
-    "max_tokens": _integer_parser(16, 1_000_000),
-    "pooling": _choice_parser("mean", "cls", "last_token"),
-    "batch": _integer_parser(1, 2_048),
-    "batch_tokens": _integer_parser(16, 1_000_000),
-    "encoding": _choice_parser("float", "base64"),
-    "limit_s": _parse_seconds,
-    "query_limit_s": _parse_seconds,
-}
 _MODEL_OPTIONS = frozenset({"dim", "revision", "query_prefix", "passage_prefix", "languages", "max_tokens"})
 _ENDPOINT_OPTIONS = frozenset({"url", "key", "batch", "batch_tokens", "encoding", "limit_s", "query_limit_s"})
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
