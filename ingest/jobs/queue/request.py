@@ -39,12 +39,8 @@ def request_sync(
     with transaction.atomic():
         # Requests for one source run one after the other, so that the second finds the job of the first.
         lock_source(source)
-        return _joinable_sync(source, payload) or create_job(
-            source.workspace_id,
-            JobKind.SYNC_SOURCE,
-            source=source,
-            payload=payload,
-            requested_by=requested_by,
+        return _joinable_sync(source, payload) or create_source_job(
+            source, JobKind.SYNC_SOURCE, payload, requested_by=requested_by
         )
 
 
@@ -70,11 +66,10 @@ def request_document(
 ) -> Job:
     """Return the job that will ingest one uploaded document; `payload` names `path`, `version`, `blob`."""
     with transaction.atomic():
-        job = create_job(
-            source.workspace_id,
+        job = create_source_job(
+            source,
             JobKind.INGEST_DOCUMENT,
-            source=source,
-            payload=dict(payload),
+            payload,
             items_total=1,
             discovered_at=timezone.now(),
             requested_by=requested_by,
@@ -93,49 +88,27 @@ def request_archive(
 
     `payload` names its `blob` and `version`, its documents' `prefix` and, for people, the `archive`.
     """
-    return create_job(
-        source.workspace_id,
-        JobKind.INGEST_ARCHIVE,
-        source=source,
-        payload=dict(payload),
-        requested_by=requested_by,
-        batch=batch,
-    )
+    return create_source_job(source, JobKind.INGEST_ARCHIVE, payload, requested_by=requested_by, batch=batch)
 
 
 def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job:
     """Return the job that will chunk those documents of a version again that have another chunker version."""
-    return create_job(
-        version.workspace_id,
-        JobKind.RECHUNK,
-        source=version.source,
-        payload={"version": version.tag, "prefix": "", "chunker": CHUNKER_VERSION},
-        requested_by=requested_by,
-    )
+    payload = {"version": version.tag, "prefix": "", "chunker": CHUNKER_VERSION}
+    return create_source_job(version.source, JobKind.RECHUNK, payload, requested_by=requested_by)
 
 
 def request_restating(
     version: SourceVersion, path: str, stated: Mapping[str, Any], *, requested_by: str = ""
 ) -> Job:
     """Return the job that will ingest the document at `path` again, with the fields `stated` about it."""
-    return create_job(
-        version.workspace_id,
-        JobKind.RECHUNK,
-        source=version.source,
-        payload={"version": version.tag, "prefix": "", "path": path, **stated},
-        requested_by=requested_by,
-    )
+    payload = {"version": version.tag, "prefix": "", "path": path, **stated}
+    return create_source_job(version.source, JobKind.RECHUNK, payload, requested_by=requested_by)
 
 
 def request_default_trust(source: Source, *, requested_by: str = "") -> Job:
     """Return the job that will give the source's documents its default trust, without reading them."""
-    return create_job(
-        source.workspace_id,
-        JobKind.RECHUNK,
-        source=source,
-        payload={"version": "", "prefix": "", "embed": False, "default_trust": True},
-        requested_by=requested_by,
-    )
+    payload = {"version": "", "prefix": "", "embed": False, "default_trust": True}
+    return create_source_job(source, JobKind.RECHUNK, payload, requested_by=requested_by)
 
 
 def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
@@ -196,13 +169,8 @@ def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
         _cancel_open_jobs(jobs)
         jobs.filter(needs_attention=True).update(needs_attention=False)
-        return create_job(
-            source.workspace_id,
-            JobKind.DELETE_SOURCE,
-            source=source,
-            payload={"title": source.title or source.key},
-            requested_by=requested_by,
-        )
+        payload = {"title": source.title or source.key}
+        return create_source_job(source, JobKind.DELETE_SOURCE, payload, requested_by=requested_by)
 
 
 def request_version_deletion(source: Source, tag: str, *, requested_by: str = "") -> Job:
@@ -214,13 +182,7 @@ def request_version_deletion(source: Source, tag: str, *, requested_by: str = ""
         lock_source(source)
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
         cancel_all(source, jobs.filter(payload__version=tag))
-        return create_job(
-            source.workspace_id,
-            JobKind.DELETE_VERSION,
-            source=source,
-            payload={"version": tag},
-            requested_by=requested_by,
-        )
+        return create_source_job(source, JobKind.DELETE_VERSION, {"version": tag}, requested_by=requested_by)
 
 
 def cancel(job: Job) -> Job:
@@ -293,3 +255,8 @@ def create_job(workspace_id: Any, kind: str, **fields: Any) -> Job:
     job.refresh_from_db(fields=_BY_POSTGRES)
     hint_on_commit(job)
     return job
+
+
+def create_source_job(source: Source, kind: JobKind, payload: Mapping[str, Any], **fields: Any) -> Job:
+    """Create a job of a source, as `create_job` does."""
+    return create_job(source.workspace_id, kind, source=source, payload=dict(payload), **fields)

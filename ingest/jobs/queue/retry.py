@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from ingest.errors import JobNotOpen
 from ingest.jobs.queue.request import (
-    create_job,
+    create_source_job,
     request_archive,
     request_document,
     request_embedding,
@@ -82,13 +82,7 @@ def _repeat_job(job: Job, failed_paths: list[str], requested_by: str) -> Job:
     if job.kind == JobKind.DELETE_VERSION:
         return request_version_deletion(job.source, job.payload["version"], requested_by=requested_by)
     if job.kind == JobKind.RECHUNK:
-        return create_job(
-            job.workspace_id,
-            JobKind.RECHUNK,
-            source=job.source,
-            payload=job.payload,
-            requested_by=requested_by,
-        )
+        return create_source_job(job.source, JobKind.RECHUNK, job.payload, requested_by=requested_by)
     if job.kind in UPLOAD_KINDS:
         hold_retained_blobs(job)
         _raise_if_refused(missing_upload_message(job))
@@ -133,11 +127,10 @@ def _repeat_archive(job: Job, requested_by: str) -> Job:
     members = unfinished_items(JobItem.objects.of_job(job))
     items_to_repeat = list(members.order_by("id"))
     with transaction.atomic():
-        again = create_job(
-            job.workspace_id,
+        again = create_source_job(
+            job.source,
             JobKind.INGEST_ARCHIVE,
-            source=job.source,
-            payload={**job.payload, "blob": "", "anew": True},
+            {**job.payload, "blob": "", "anew": True},
             items_total=len(items_to_repeat),
             discovered_at=timezone.now(),
             requested_by=requested_by,
