@@ -13,9 +13,9 @@ from kebab.tenancy.current_workspace import acting_everywhere
 NOBODY: Final = "nobody"
 
 
-def record_sign_in(user: User, *, by: str) -> None:
-    """Record that `user` signed in, `by` "password", "oidc" or "invitation"."""
-    _record(user.email, "sign_in.succeeded", by=by)
+def record(user: User, action: str, **detail: Any) -> None:
+    """Record an action of `user` on their own account: `sign_out`, `password.changed`, `account.linked`."""
+    _write(user.email, action, user.email, **detail)
 
 
 def record_failed_sign_in(email: str, *, by: str, why: str) -> None:
@@ -26,33 +26,9 @@ def record_failed_sign_in(email: str, *, by: str, why: str) -> None:
     _write(NOBODY, "sign_in.failed", email if _is_address(email) else "no address", by=by, why=why)
 
 
-def record_sign_out(user: User) -> None:
-    """Record that `user` signed out."""
-    _record(user.email, "sign_out")
-
-
-def record_password_change(user: User, *, by: str) -> None:
-    """Record that the password of `user` was changed, `by` "themselves" or a "reset" link."""
-    _record(user.email, "password.changed", by=by)
-
-
 def record_reset_request(email: str) -> None:
     """Record a request for a password reset link to `email`."""
     _write(NOBODY, "password.reset_asked", email)
-
-
-def record_account(user: User, *, by: str) -> None:
-    """Record that the account of `user` was created, `by` "oidc"."""
-    _record(user.email, "account.created", by=by)
-
-
-def record_link(user: User, *, issuer: str, password_ended: bool) -> None:
-    """Record that `user` was linked to `issuer`, and whether their password was disabled."""
-    _record(user.email, "account.linked", issuer=issuer, password_ended=password_ended)
-
-
-def _record(email: str, action: str, **detail: Any) -> None:
-    _write(email, action, email, **detail)
 
 
 def _write(actor: str, action: str, subject: str, **detail: Any) -> None:

@@ -26,9 +26,9 @@ def authenticate_by_password(request: HttpRequest, email: str, password: str) ->
 
 
 def sign_in(request: HttpRequest, user: User, *, by: str) -> None:
-    """Start a new session for `user`; data of somebody else's old session is discarded."""
+    """Start a new session for `user`, `by` "password", "oidc" or "invitation"; an old session's data goes."""
     login(request, user, backend=_BACKEND)
-    audit.record_sign_in(user, by=by)
+    audit.record(user, "sign_in.succeeded", by=by)
 
 
 def sign_out(request: HttpRequest) -> None:
@@ -36,4 +36,4 @@ def sign_out(request: HttpRequest) -> None:
     user = request.user
     logout(request)
     if isinstance(user, User):
-        audit.record_sign_out(user)
+        audit.record(user, "sign_out")

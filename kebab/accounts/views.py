@@ -119,7 +119,7 @@ class SetPassword(View):
         with transaction.atomic():
             form.save()
             user.prove_email()  # the link was mailed to it
-            audit.record_password_change(user, by="reset")
+            audit.record(user, "password.changed", by="reset")
         messages.info(request, _("Password set. Log in with it."))
         return forget_link(redirect("login"), RESET_COOKIE, "password-reset-form")
 
@@ -150,7 +150,7 @@ class ChangePassword(LoginRequiredMixin, FormView):  # type: ignore[type-arg]  #
         with transaction.atomic():
             user = form.save()
             update_session_auth_hash(self.request, user)
-            audit.record_password_change(user, by="themselves")
+            audit.record(user, "password.changed", by="themselves")
         messages.info(self.request, _("Password changed. You are logged out on other devices."))
         return redirect(self.get_success_url())
 

@@ -174,7 +174,7 @@ def _find_or_create_user(email: str, sociallogin: SocialLogin) -> User | None:
             )
     except IntegrityError:  # created in the meantime
         return people.first()
-    audit.record_account(user, by="oidc")
+    audit.record(user, "account.created", by="oidc")
     return user
 
 
@@ -194,7 +194,7 @@ def _link(request: HttpRequest, user: User, sociallogin: SocialLogin) -> None:
         user.save(update_fields=["password"])
     user.prove_email()
     sociallogin.connect(request, user)
-    audit.record_link(user, issuer=settings.KEBAB_OIDC_ISSUER, password_ended=password_ended)
+    audit.record(user, "account.linked", issuer=settings.KEBAB_OIDC_ISSUER, password_ended=password_ended)
 
 
 def _display_name(sociallogin: SocialLogin) -> str:

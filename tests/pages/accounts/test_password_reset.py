@@ -56,7 +56,7 @@ def test_a_link_sets_a_password_once_and_ends_all_sessions(visitor, ada, outbox,
 def test_password_reset_is_undone_when_its_audit_event_fails(visitor, ada, outbox):
     ask(visitor)
     with (
-        patch("kebab.accounts.audit.record_password_change", side_effect=ConnectionError),
+        patch("kebab.accounts.audit.record", side_effect=ConnectionError),
         pytest.raises(ConnectionError),
     ):
         set_password(visitor, link_in(outbox[0]))

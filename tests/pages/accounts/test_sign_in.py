@@ -173,7 +173,7 @@ def test_password_of_more_than_256_characters_is_refused_unlooked_at(visitor, ad
 def test_password_change_is_undone_when_its_audit_event_fails(visitor, ada):
     sign_in(visitor)
     with (
-        patch("kebab.accounts.audit.record_password_change", side_effect=ConnectionError),
+        patch("kebab.accounts.audit.record", side_effect=ConnectionError),
         pytest.raises(ConnectionError),
     ):
         change_password(visitor)
