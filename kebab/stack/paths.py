@@ -19,101 +19,58 @@ _PRIVATE = 0o700
 _PRIVATE_TRAVERSABLE = 0o711
 
 
+class _Below:
+    """The path of a file or folder below the data directory."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, directory: "DataDirectory", owner: type | None = None) -> Path:
+        return directory.path / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class DataDirectory:
     """The folder named by `KEBAB_DATA_DIR` and the paths in it."""
 
     path: Path
 
-    @property
-    def postgres(self) -> Path:
-        """Return the folder of the cluster, unless root had to put it elsewhere (`postgres_location`)."""
-        return self.path / "postgres"
-
-    @property
-    def postgres_location(self) -> Path:
-        """Return the text file with the cluster's path if it lies outside the data directory."""
-        return self.path / "postgres-location"
-
-    @property
-    def redis(self) -> Path:
-        """Return the folder of Redis' append-only file and configuration."""
-        return self.path / "redis"
-
-    @property
-    def mirrors(self) -> Path:
-        """Return the folder of this node's SQLite mirrors."""
-        return self.path / "mirrors"
-
-    @property
-    def blobs(self) -> Path:
-        """Return the folder of uploaded files."""
-        return self.path / "blobs"
-
-    @property
-    def repositories(self) -> Path:
-        """Return the folder of copies of the git repositories that sources on this node read."""
-        return self.path / "repositories"
-
-    @property
-    def models(self) -> Path:
-        """Return the folder of embedding models built or downloaded on this machine."""
-        return self.path / "models"
-
-    @property
-    def logs(self) -> Path:
-        """Return the folder of log files, one for each process."""
-        return self.path / "logs"
-
-    @property
-    def mail(self) -> Path:
-        """Return the folder of e-mails, one file each, if no mail server is configured."""
-        return self.path / "mail"
-
-    @property
-    def demo(self) -> Path:
-        """Return the folder of the demo's documents; sources may read it."""
-        return self.path / "demo"
-
-    @property
-    def bench(self) -> Path:
-        """Return the folder of generated benchmark documents; sources may read it."""
-        return self.path / "bench"
-
-    @property
-    def run(self) -> Path:
-        """Return the folder of locks and of the running stack's state."""
-        return self.path / "run"
-
-    @property
-    def metrics(self) -> Path:
-        """Return the folder of the running processes' metrics files."""
-        return self.run / "metrics"
-
-    @property
-    def secrets(self) -> Path:
-        """Return the file of the embedded stack's secrets."""
-        return self.path / "secrets.json"
-
-    @property
-    def unfinished_restore(self) -> Path:
-        """Return the file of a running or killed restore; while it exists nothing else may start."""
-        return self.path / "restoring"
-
-    @property
-    def stack_lock(self) -> Path:
-        """Return the lock file that the running stack holds."""
-        return self.run / "up.lock"
-
-    @property
-    def stack_state(self) -> Path:
-        """Return the file of the running stack's state; only a hint, the lock decides."""
-        return self.run / "stack.json"
-
-    @property
-    def socket_record(self) -> Path:
-        """Return the file that names the last runtime directory, so that every process uses the same one."""
-        return self.run / "sockets"
+    #: The folder of the cluster, unless root had to put it elsewhere (`postgres_location`).
+    postgres = _Below("postgres")
+    #: The text file with the cluster's path if it lies outside the data directory.
+    postgres_location = _Below("postgres-location")
+    #: The folder of Redis' append-only file and configuration.
+    redis = _Below("redis")
+    #: The folder of this node's SQLite mirrors.
+    mirrors = _Below("mirrors")
+    #: The folder of uploaded files.
+    blobs = _Below("blobs")
+    #: The folder of copies of the git repositories that sources on this node read.
+    repositories = _Below("repositories")
+    #: The folder of embedding models built or downloaded on this machine.
+    models = _Below("models")
+    #: The folder of log files, one for each process.
+    logs = _Below("logs")
+    #: The folder of e-mails, one file each, if no mail server is configured.
+    mail = _Below("mail")
+    #: The folder of the demo's documents; sources may read it.
+    demo = _Below("demo")
+    #: The folder of generated benchmark documents; sources may read it.
+    bench = _Below("bench")
+    #: The folder of locks and of the running stack's state.
+    run = _Below("run")
+    #: The folder of the running processes' metrics files.
+    metrics = _Below("run/metrics")
+    #: The file of the embedded stack's secrets.
+    secrets = _Below("secrets.json")
+    #: The file of a running or killed restore; while it exists nothing else may start.
+    unfinished_restore = _Below("restoring")
+    #: The lock file that the running stack holds.
+    stack_lock = _Below("run/up.lock")
+    #: The file of the running stack's state; only a hint, the lock decides.
+    stack_state = _Below("run/stack.json")
+    #: The file that names the last runtime directory, so that every process uses the same one.
+    socket_record = _Below("run/sockets")
 
     def ensure(self) -> None:
         """Create the missing folders; existing ones retain their mode and owner.
