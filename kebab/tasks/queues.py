@@ -8,30 +8,26 @@ TASK_ROUTES: Final = {
     "ingest.run_embedding": {"queue": "embed"},
     "search.sync_mirror": {"queue": "mirror"},
 }
-#: Periods in seconds. A message that no worker has taken for ten minutes expires; nodes whose clocks differ
-#: by less take each other's messages.
+_PERIODS_S: Final = {
+    "ingest.sweep": 5.0,
+    "ingest.request_due_syncs": 15.0,
+    "ingest.replace_older_chunks": 300.0,
+    "ingest.end_spaces": 3600.0,
+    "ingest.release_expired": 3600.0,
+    "search.notify": 5.0,
+    "search.prune_changes": 3600.0,
+    "search.prune_answers": 3600.0,
+    "search.prune_queries": 3600.0,
+    "webhooks.deliver": 5.0,
+    "webhooks.prune": 3600.0,
+    "api.prune_idempotency_keys": 3600.0,
+    "people.prune_connections": 3600.0,
+}
+#: A message that no worker has taken for ten minutes expires; nodes whose clocks differ by less take each
+#: other's messages.
 BEAT_SCHEDULE: Final = {
-    "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 600}},
-    "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 600}},
-    "prune-idempotency-keys": {
-        "task": "api.prune_idempotency_keys",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "prune-connections": {
-        "task": "people.prune_connections",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
-    "prune-answers": {"task": "search.prune_answers", "schedule": 3600.0, "options": {"expires": 600}},
-    "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},
-    "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
-    "older-chunks": {"task": "ingest.replace_older_chunks", "schedule": 300.0, "options": {"expires": 600}},
-    "notify": {"task": "search.notify", "schedule": 5.0, "options": {"expires": 600}},
-    "deliver-webhooks": {"task": "webhooks.deliver", "schedule": 5.0, "options": {"expires": 600}},
-    "prune-webhooks": {"task": "webhooks.prune", "schedule": 3600.0, "options": {"expires": 600}},
-    "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
+    task: {"task": task, "schedule": period_s, "options": {"expires": 600}}
+    for task, period_s in _PERIODS_S.items()
 }
 
 _TRANSPORT: Final = {
