@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from kebab.cli.client.arguments import add_json_flag
-from kebab.cli.errors import run_to_exit_code
+from kebab.cli.exit_code import run_to_exit_code
 from kebab.cli.output import people_console, plain, write_json
 from kebab.cli.parser import KebabCommandParser
 from kebab.cli.utf8 import refuse_invalid_utf8
@@ -22,9 +22,6 @@ from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere
-
-#: The embedded servers, or also the workers; None: neither.
-Needs = Literal["servers", "workers"] | None
 
 
 class KebabCommand(BaseCommand):
@@ -38,8 +35,8 @@ class KebabCommand(BaseCommand):
     acts_everywhere: ClassVar[bool] = True
     #: Whether it waits for migrations of the database; "reachable": not if the database is down.
     awaits_migrations: ClassVar[Literal["always", "reachable"] | None] = None
-    #: Whether the embedded servers, or also the workers, must run while `run_command` does.
-    needs: Needs = None
+    #: The embedded servers, or also the workers, that must run while `run_command` does.
+    needs: Roles | None = None
     # They import every view, which most commands never use; `make check` runs them.
     requires_system_checks = ()
 
@@ -47,7 +44,7 @@ class KebabCommand(BaseCommand):
     _called_from_command_line: bool
 
     def run_command(self, *args: Any, **options: Any) -> int | None:
-        """Run the command and return the exit code (`kebab.cli.errors.Exit`); None is 0."""
+        """Run the command and return the exit code (`kebab.exit_codes.Exit`); None is 0."""
         raise NotImplementedError
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -125,5 +122,4 @@ class KebabCommand(BaseCommand):
     def _borrow_stack(self) -> AbstractContextManager[None]:
         if self.needs is None:
             return nullcontext()
-        roles = Roles.SERVERS if self.needs == "servers" else Roles.WORKERS
-        return borrow_stack(roles, announce=self.remarks.print)
+        return borrow_stack(self.needs, announce=self.remarks.print)

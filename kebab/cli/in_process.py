@@ -10,8 +10,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from asgiref.sync import async_to_sync
 
 from kebab.cli.client.connection import Connection, Response
-from kebab.cli.client.servers import Needs, user_name
-from kebab.identity.operator_token import issue_operator_token
+from kebab.identity.operator_token import issue_operator_token, user_name
 
 
 class InProcessTransport:
@@ -76,8 +75,11 @@ def this_process() -> Connection:
 
 
 @contextmanager
-def connect_in_process(needs: Needs) -> Iterator[Connection]:
-    """Yield a connection to this process; what it needs runs during the block. Raises StackError."""
+def connect_in_process(needs: str) -> Iterator[Connection]:
+    """Yield a connection to this process; what it needs, see `Roles`, runs during the block.
+
+    With "running" nothing is started. Raises StackError.
+    """
     import django
 
     django.setup()
@@ -85,7 +87,6 @@ def connect_in_process(needs: Needs) -> Iterator[Connection]:
     from kebab.stack.servers.borrowed_servers import borrow_stack
     from kebab.stack.supervisor.plan import Roles
 
-    roles = {"servers": Roles.SERVERS, "workers": Roles.WORKERS}
-    borrowed = borrow_stack(roles[needs]) if needs != "running" else nullcontext()
+    borrowed = borrow_stack(Roles(needs)) if needs != "running" else nullcontext()
     with borrowed, run_callbacks_at_end():
         yield this_process()

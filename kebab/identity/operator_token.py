@@ -5,6 +5,7 @@ module is also part of the command line, which doesn't import Django.
 """
 
 import base64
+import getpass
 import hmac
 import re
 import time
@@ -34,6 +35,14 @@ class Operator:
 
     def __str__(self) -> str:
         return self.actor
+
+
+def user_name() -> str:
+    """Return the name of this machine's user."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return "unnamed"
 
 
 def issue_operator_token(secret: str, name: str) -> str:

@@ -1,6 +1,5 @@
 """The audit log: one row for each action with actor and address, in the action's own transaction."""
 
-import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +10,7 @@ from django.db.models import QuerySet
 
 from kebab.identity.caller import Access
 from kebab.identity.models import AuditEvent, Workspace
-from kebab.identity.operator_token import OPERATOR_PREFIX
+from kebab.identity.operator_token import OPERATOR_PREFIX, user_name
 
 _MAX_SUBJECT_CHARS = 500
 _MAX_ACTOR_CHARS = 320
@@ -66,7 +65,7 @@ def events_of(
 
 def operator_actor() -> str:
     """Return the actor name of the user who runs the command line on this machine."""
-    return f"{OPERATOR_PREFIX}{_login_name()}"
+    return f"{OPERATOR_PREFIX}{user_name()}"
 
 
 def _write(
@@ -84,10 +83,3 @@ def _write(
 
 def _strip_zone(found: str | None) -> str | None:
     return None if found is None else found.partition("%")[0]  # Postgres refuses `fe80::1%eth0`
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
-        return "unnamed"

@@ -12,6 +12,7 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.exit_codes import Exit
+from kebab.stack.supervisor.plan import Roles
 
 SUBCOMMANDS: tuple[Subcommand, ...] = (
     *topics.SUBCOMMANDS,
@@ -23,7 +24,7 @@ SUBCOMMANDS: tuple[Subcommand, ...] = (
 
 class Command(KebabCommand):
     help = "Measure retrieval: on a judged set, in a workspace of its own, or on a workspace's topics."
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

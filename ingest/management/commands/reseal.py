@@ -7,6 +7,7 @@ from ingest.connectors.git.credentials import rotate_credentials
 from kebab.cli.command import KebabCommand
 from kebab.encryption import RotationResult
 from kebab.exit_codes import Exit
+from kebab.stack.supervisor.plan import Roles
 from kebab.webhooks.endpoints import rotate_secrets
 
 
@@ -14,7 +15,7 @@ class Command(KebabCommand):
     """Like `kebab init`, but reports whether the earlier keys may be removed (exit 3: not yet)."""
 
     help = "Seal stored credentials under the first of KEBAB_ENCRYPTION_KEYS, and say what no key opens."
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def run_command(self, **options: Any) -> int:
         sources, webhooks = rotate_credentials(), rotate_secrets()

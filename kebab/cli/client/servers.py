@@ -1,6 +1,5 @@
 """The server that a command talks to: one named or logged in to, or the stack of this machine."""
 
-import getpass
 import json
 import os
 import time
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 from kebab.cli.client.connection import Connection
 from kebab.cli.client.http_transport import HttpTransport
 from kebab.cli.errors import CliError
-from kebab.identity.operator_token import issue_operator_token
+from kebab.identity.operator_token import issue_operator_token, user_name
 from kebab.locations import data_directory
 from kebab.stack.servers import secrets
 from kebab.stack.supervisor.state import StackState, running_state, stack_is_running
@@ -89,14 +88,6 @@ def operator_token() -> str:
     """Return a token of the user of this machine, who can read the server's secret."""
     secret = os.environ.get("KEBAB_SECRET_KEY", "").strip()
     return issue_operator_token(secret or secrets.load_or_create(data_directory()).secret_key, user_name())
-
-
-def user_name() -> str:
-    """Return the name of this machine's user."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
-        return "unnamed"
 
 
 def login_file() -> Path:

@@ -17,7 +17,7 @@ class Roles(StrEnum):
     """The part of the stack that runs."""
 
     SERVERS = "servers"
-    WORKERS = "servers+workers"
+    WORKERS = "workers"
     ALL = "all"
 
 

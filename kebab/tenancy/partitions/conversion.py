@@ -12,7 +12,7 @@ from typing import Final
 
 from psycopg import Connection, sql
 
-from kebab.tenancy.partitions.copy import copy_all, copy_part
+from kebab.tenancy.partitions.copy import copy_rows
 from kebab.tenancy.partitions.definition import (
     Definition,
     definition_of,
@@ -119,25 +119,19 @@ class _TableBuilder:
             )
 
     def _copy(self) -> None:
-        table, columns = self.definition.table, self.definition.columns
-        words = f"{table}: rows"
-        if not self.plan.parts:
-            copy_all(
+        table = self.definition.table
+        rows: Sequence[tuple[str, list[uuid.UUID] | None]] = [(table, None)]
+        if self.plan.parts:
+            rows = [(leaf_name(table, number), ids) for number, ids in self._workspaces_of_parts()]
+        for into, workspaces in rows:
+            copy_rows(
                 self.reader,
                 self.owner,
                 table,
-                columns=columns,
-                on_bytes=lambda more: self.progress(words, more),
-            )
-        for number, workspaces in self._workspaces_of_parts():
-            copy_part(
-                self.reader,
-                self.owner,
-                table,
-                columns=columns,
-                leaf=leaf_name(table, number),
+                columns=self.definition.columns,
+                into=into,
                 workspaces=workspaces,
-                on_bytes=lambda more: self.progress(words, more),
+                on_bytes=lambda more: self.progress(f"{table}: rows", more),
             )
 
     def _workspaces_of_parts(self) -> Sequence[tuple[int, list[uuid.UUID]]]:

@@ -19,53 +19,28 @@ _WRITE = "COPY {table} ({columns}) FROM STDIN (FORMAT binary, FREEZE)"
 _OF_WORKSPACES = "WHERE workspace_id = ANY({ids}::uuid[])"
 
 
-def copy_all(
-    source: Connection, target: Connection, table: str, *, columns: Sequence[str], on_bytes: OnBytes
-) -> None:
-    """Copy all rows of a table into the whole table of the same name on the target's search path."""
-    _copy(
-        source,
-        _read_statement(table, columns, sql.SQL("")),
-        target,
-        _write_statement(table, columns),
-        on_bytes,
-    )
-
-
-def copy_part(
+def copy_rows(
     source: Connection,
     target: Connection,
     table: str,
     *,
     columns: Sequence[str],
-    leaf: str,
-    workspaces: Sequence[uuid.UUID],
+    into: str,
+    workspaces: Sequence[uuid.UUID] | None,
     on_bytes: OnBytes,
 ) -> None:
-    """Copy the rows of some workspaces into a leaf that the target's current transaction has created."""
-    condition = sql.SQL(_OF_WORKSPACES).format(ids=sql.Literal(list(workspaces)))
-    _copy(
-        source, _read_statement(table, columns, condition), target, _write_statement(leaf, columns), on_bytes
+    """Copy the rows of some workspaces, or all, into the table `into` on the target's search path.
+
+    A leaf must have been created by the target's current transaction.
+    """
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
+    condition = (
+        sql.SQL("")
+        if workspaces is None
+        else sql.SQL(_OF_WORKSPACES).format(ids=sql.Literal(list(workspaces)))
     )
-
-
-def _read_statement(table: str, columns: Sequence[str], condition: sql.Composable) -> sql.Composed:
-    return sql.SQL(_READ).format(
-        columns=_column_list(columns), table=sql.Identifier(table), condition=condition
-    )
-
-
-def _write_statement(table: str, columns: Sequence[str]) -> sql.Composed:
-    return sql.SQL(_WRITE).format(table=sql.Identifier(table), columns=_column_list(columns))
-
-
-def _column_list(columns: Sequence[str]) -> sql.Composed:
-    return sql.SQL(", ").join(map(sql.Identifier, columns))
-
-
-def _copy(
-    source: Connection, reading: sql.Composed, target: Connection, writing: sql.Composed, on_bytes: OnBytes
-) -> None:
+    reading = sql.SQL(_READ).format(columns=names, table=sql.Identifier(table), condition=condition)
+    writing = sql.SQL(_WRITE).format(table=sql.Identifier(into), columns=names)
     with source.cursor().copy(reading) as rows, target.cursor().copy(writing) as copied:
         for data in rows:
             copied.write(data)

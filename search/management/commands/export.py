@@ -12,6 +12,7 @@ from kebab.cli.stage_bars import stages
 from kebab.exit_codes import Exit
 from kebab.people import audit
 from kebab.people.operator import command_line_access
+from kebab.stack.supervisor.plan import Roles
 from search.bundles.export import export_bundle
 from search.bundles.format.manifest import Manifest, manifest_digest
 
@@ -22,7 +23,7 @@ class Command(KebabCommand):
         " the sources hold, restricted ones included; members, tokens and credentials are not in it. kebab"
         " import makes a workspace of it."
     )
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -10,6 +10,7 @@ from kebab.cli.lookup import find_user
 from kebab.cli.parser import path_argument
 from kebab.cli.stage_bars import stages
 from kebab.exit_codes import Exit
+from kebab.stack.supervisor.plan import Roles
 from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle
 
 
@@ -18,7 +19,7 @@ class Command(KebabCommand):
         "Make a new workspace of a file that kebab export wrote. Nothing is parsed or embedded again, and"
         " nothing of it is there before all of it is; an import that was killed is begun anew."
     )
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

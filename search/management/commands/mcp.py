@@ -15,6 +15,7 @@ from kebab.errors import Forbidden
 from kebab.identity.caller import Access, caller_of_token
 from kebab.identity.tokens import verify_token
 from kebab.people.operator import command_line_access
+from kebab.stack.supervisor.plan import Roles
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mcp.call_context import caller_accesses_or_refuse
 
@@ -23,7 +24,7 @@ class Command(KebabCommand):
     """MCP server with the rights of the token in `KEBAB_TOKEN`, else with access to all of a workspace."""
 
     help = "Serve MCP on standard input and output, for the client that starts it."
-    needs = "servers"
+    needs = Roles.SERVERS
     acts_everywhere = False
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -12,6 +12,7 @@ from kebab.cli.errors import CliError
 from kebab.cli.output import table
 from kebab.cli.progress_bars import Bar, bar
 from kebab.people import audit
+from kebab.stack.supervisor.plan import Roles
 from kebab.tenancy.owner_connection import NotTheOwner
 from kebab.tenancy.partitions.locks import TablesBusy
 from search.corpus.partitions import (
@@ -34,7 +35,7 @@ def _parts(text: str) -> int:
 
 class Command(KebabCommand):
     help = "Show how the large tables are cut by workspace; --parts cuts them while searches go on."
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

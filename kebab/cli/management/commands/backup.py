@@ -10,13 +10,14 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.parser import path_argument
 from kebab.stack.configuration import StackConfiguration
+from kebab.stack.supervisor.plan import Roles
 
 
 class Command(KebabCommand):
     """Copies database, documents' bytes and secrets; mirrors, indexes and queues are rebuilt from them."""
 
     help = "Copy database, documents' bytes and secrets into a folder, while all goes on."
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the folder and the number of backups to retain."""

@@ -13,6 +13,7 @@ from kebab.cli.output import plain
 from kebab.exit_codes import Exit
 from kebab.health.checks import CheckResult, CheckStatus, failed_result, run_checks
 from kebab.stack.errors import StackError
+from kebab.stack.supervisor.plan import Roles
 
 _STYLES = {
     CheckStatus.OK: "green",
@@ -24,7 +25,7 @@ _STYLES = {
 
 class Command(KebabCommand):
     help = "Check servers, processes, data and indexes; with --repair rebuild what can be rebuilt."
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -11,11 +11,12 @@ from kebab.cli.parser import add_subcommand
 from kebab.exit_codes import Exit
 from kebab.people import audit
 from kebab.stack.nodes.registry import forget_node, list_nodes
+from kebab.stack.supervisor.plan import Roles
 
 
 class Command(KebabCommand):
     help = "List the nodes whose processes are heard of, and forget one that has ended."
-    needs = "servers"
+    needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
