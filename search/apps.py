@@ -3,8 +3,6 @@
 from django.apps import AppConfig
 from django.core import checks
 
-from search.runtime import SearchRuntime
-
 
 class SearchConfig(AppConfig):
     """The app of the corpus and its search."""
@@ -13,8 +11,7 @@ class SearchConfig(AppConfig):
     extension = "search.wiring.EXTENSION"
 
     def ready(self) -> None:
-        """Hold the app's runtime, and register Django's system checks of the settings."""
-        self.runtime = SearchRuntime()
+        """Register Django's system checks of the settings."""
         from kebab.contributions import lazy
 
         for part in ("rerank", "embedders", "answers.model"):

@@ -16,13 +16,12 @@ from kebab.tenancy.current_workspace import acting_in_step
 from search.answers.conversation import Conversation, find_conversation
 from search.answers.generation import GenerationOutcome, generate_answer, passage_tokens, quote_best
 from search.answers.history import store_answer
-from search.answers.model.configured import ChatModel
+from search.answers.model.configured import ChatModel, chat_model
 from search.answers.passages import EXTRACTIVE_TOKENS, RetrievalOutcome, find_passages
 from search.answers.request import AnswerRequest
 from search.answers.types import Answer, AnswerCitation, AnswerEvent, Finished, Retrieved
 from search.engine.search import milliseconds_since
 from search.metrics import count_answer
-from search.runtime import runtime
 
 _NOT_STORED: Final = "A document that it was made from has been deleted meanwhile, so that it isn't kept."
 
@@ -63,7 +62,7 @@ def answer_events(
     Raises: InvalidQuery and InvalidFilter for malformed requests, NotFound for a conversation that isn't the
     asker's, NotSearchableYet, Workspace.DoesNotExist.
     """
-    started, model = time.perf_counter(), runtime().chat_model
+    started, model = time.perf_counter(), chat_model()
     with acting_in_step(workspace.pk):
         context = _gather_context(workspace, reader, request, asker, model)
     yield Retrieved(conversation_id=context.conversation.id, hits=context.found.hits, doc_ids=context.doc_ids)

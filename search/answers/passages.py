@@ -28,10 +28,10 @@ from search.engine.corpus import mirror_source
 from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
 from search.mirror.errors import MirrorError
+from search.rerank.configured import reranker
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
-from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 
 #: Token budget of the passages of an extractive answer.
@@ -83,7 +83,7 @@ def find_passages(
         filters=request.filters,
         channels=QueryChannels(vector=text, lexical=text, rerank=text),
         cutoff=True,
-        rerank=runtime().reranker is not None,
+        rerank=reranker() is not None,
     )
     result = search_in_scope(workspace, scope, query, with_snippets=False)
     texts = read_passages(scope, [hit.chunk_id for hit in result.hits])

@@ -29,10 +29,10 @@ from search.context import (
     Surroundings,
     build_context_pack,
 )
+from search.rerank.configured import reranker
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.fusion.post_fusion import TOP_M
 from search.retrieval.types import Fusion, Mode
-from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 
 MAX_TERMS = 100
@@ -166,7 +166,7 @@ def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRe
             "q": given["information_request"],
             "operators": False,
             "k": given.get("k", TOP_M),
-            "rerank": given.get("rerank", runtime().reranker is not None),
+            "rerank": given.get("rerank", reranker() is not None),
             "per_file_cap": given.get("per_file_cap", SearchSettings.of(workspace).pre_rerank_max_per_file),
         },
         given.get("filters", {}),

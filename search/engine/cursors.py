@@ -11,7 +11,7 @@ import logging
 import struct
 import uuid
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import redis
 from django.conf import settings
@@ -21,7 +21,6 @@ from kebab.stack.servers.redis_client import RedisCircuitBreaker, quick_redis, s
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.retrieval.errors import StaleCursor
 from search.retrieval.types import SearchResult
-from search.runtime import runtime
 
 #: A list is available for fifteen minutes after it was stored or last read; the sixteenth covers latency.
 RETENTION_S = 16 * 60
@@ -69,8 +68,9 @@ class CursorStore:
             self._client.unlink(name)
 
 
-def make_cursor_store() -> CursorStore:
-    """Return a store in the Redis of the settings."""
+@cache
+def cursor_store() -> CursorStore:
+    """Return this process's store, in the Redis of the settings."""
     return CursorStore(quick_redis(settings.REDIS_URL, connect_limit_s=_LIMIT_S, answer_limit_s=_LIMIT_S))
 
 
@@ -106,7 +106,7 @@ def store_list(
     """
     owner, content = _owner(workspace_id, caller), snapshot.to_bytes()
     list_id = hmac.digest(settings.SECRET_KEY.encode(), owner.encode() + content, "sha256")[:_ID_BYTES]
-    if not runtime().cursor_store.store(owner, list_id.hex(), content):
+    if not cursor_store().store(owner, list_id.hex(), content):
         return None
     return _format_cursor(list_id, position)
 
@@ -118,7 +118,7 @@ def load_list(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[Result
     RedisError.
     """
     list_id, position = _parse_cursor(cursor)
-    content = runtime().cursor_store.find(_owner(workspace_id, caller), list_id.hex())
+    content = cursor_store().find(_owner(workspace_id, caller), list_id.hex())
     if content is None:
         raise StaleCursor(_STALE)
     try:
@@ -135,7 +135,7 @@ def cursor_at(cursor: str, position: int) -> str:
 def delete_lists(workspace_id: uuid.UUID) -> None:
     """Delete the lists of a deleted workspace, as they contain queries; else they would expire later."""
     try:
-        runtime().cursor_store.delete(f"{workspace_id.hex}:")
+        cursor_store().delete(f"{workspace_id.hex}:")
     except RedisError as error:
         logger.warning("the lists of %s go when their time is over: %s", workspace_id, error)
 

@@ -24,13 +24,13 @@ from search.mirror.query import lexical
 from search.mirror.query.lexical import LexicalResult
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.rerank.configured import reranker
 from search.retrieval.fusion.legs import candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking
 from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import MAX_QUERY_CHARS, LexicalTotal, Mode, SearchQuery, VectorWindow
-from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace
@@ -186,7 +186,7 @@ def _apply_stages(
         query=scope.rules.expand(query.effective_channels.rerank),
         document_of=documents,
         passages_of=embedded_passages,
-        reranker=runtime().reranker if stages.rerank else None,
+        reranker=reranker() if stages.rerank else None,
         sort_keys=sort_keys,
         today=_today() if stages.recency else None,
     )

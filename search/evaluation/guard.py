@@ -12,7 +12,7 @@ from search.access.restrictions import hidden_sources
 from search.errors import GateOutOfTime, GoldenQueriesWorse
 from search.evaluation.gate import Advance, GateVerdict, golden_topics, judge, settings_variant, space_variant
 from search.models import EmbeddingSpace
-from search.runtime import runtime
+from search.rerank.configured import reranker
 
 #: `none` disables the vector leg at once; another embedder has no effect before its space is live.
 _SWITCHES_VECTORS_OFF: Final = "embedder"
@@ -44,7 +44,7 @@ def settings_verdict(
 ) -> GateVerdict:
     """Compare the workspace under its current settings with those of `proposed`. Raises as `judge`."""
     # The cap before a reranker has no effect without one.
-    rerank = _CAP in changed and runtime().reranker is not None
+    rerank = _CAP in changed and reranker() is not None
     changes = ", ".join(f"{name}={proposed.settings.get(name)}" for name in sorted(changed))
     return judge(
         workspace,

@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import redis
@@ -17,7 +18,6 @@ from mcp.shared.exceptions import MCPError
 
 from kebab.stack.servers.redis_client import RedisCircuitBreaker, quick_redis
 from search.mcp.threads import run_in_thread
-from search.runtime import runtime
 
 _KEY: Final = "kebab:mcp:given-up"
 # A call takes less, and its client does not wait longer.
@@ -53,8 +53,9 @@ class CancelledCalls:
             return None
 
 
-def make_cancelled_calls() -> CancelledCalls:
-    """Return a registry in the Redis of the settings."""
+@cache
+def cancelled_calls() -> CancelledCalls:
+    """Return this process's registry, in the Redis of the settings."""
     client = quick_redis(settings.REDIS_URL, connect_limit_s=_CONNECT_LIMIT_S, answer_limit_s=_ANSWER_LIMIT_S)
     return CancelledCalls(client)
 
@@ -69,7 +70,7 @@ async def await_unless_cancelled(call: str, answering: Awaitable[Answer]) -> Ans
     task = asyncio.ensure_future(answering)
     try:
         while not (await asyncio.wait({task}, timeout=_POLL_S))[0]:
-            if await run_in_thread(lambda: runtime().cancelled_calls.is_cancelled(call)):
+            if await run_in_thread(lambda: cancelled_calls().is_cancelled(call)):
                 raise MCPError(REQUEST_CANCELLED, "The call was given up.")
         return task.result()
     finally:

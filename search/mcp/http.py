@@ -28,12 +28,11 @@ from kebab.people.oauth.server import requested_site
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.mcp.authentication import McpAuthentication
 from search.mcp.call_context import caller_accesses_or_refuse
-from search.mcp.cancellation import call_key
+from search.mcp.cancellation import call_key, cancelled_calls
 from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.handshake import Message, Receive, new_session, read_cancelled_id, session_of
 from search.mcp.server import Context, mcp_server
 from search.mcp.threads import run_in_thread
-from search.runtime import runtime
 
 #: The route's label in request metrics.
 ROUTE: Final = "mcp"
@@ -104,7 +103,7 @@ async def _record_cancellation(request: HttpRequest, scope: Message, receive: Re
     call, receive = await read_cancelled_id(request.headers, receive)
     if call is not None:
         name = call_key(scope[_ACCESSES][0].identity, session, call)
-        await run_in_thread(lambda: runtime().cancelled_calls.cancel(name))
+        await run_in_thread(lambda: cancelled_calls().cancel(name))
     return receive
 
 

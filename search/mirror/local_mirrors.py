@@ -27,7 +27,6 @@ from search.mirror.sync.snapshot import read_token
 from search.mirror.sync.sync import applied_seq, applied_token, sync_mirror
 from search.retrieval.deadline import seconds_left
 from search.retrieval.errors import NotSearchableYet
-from search.runtime import runtime
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +45,15 @@ def reader_pool() -> ReaderPool:
     return ReaderPool()
 
 
-def make_use_recorder() -> UseRecorder:
-    """Return a recorder of the use of this node's mirrors."""
+@cache
+def use_recorder() -> UseRecorder:
+    """Return this process's recorder of the use of this node's mirrors."""
     return UseRecorder(mirror_files)
 
 
-def make_leg_executor() -> ContextExecutor:
-    """Return threads that run lexical legs concurrently with the vector legs of their requests."""
+@cache
+def leg_executor() -> ContextExecutor:
+    """Return this process's threads for lexical legs, concurrent with the vector legs of their requests."""
     return ContextExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
 
 
@@ -75,7 +76,7 @@ def leg_threads() -> Iterator[ContextExecutor | None]:
         _active_searches += 1
         is_alone = _active_searches == 1
     try:
-        yield runtime().leg_executor if is_alone else None
+        yield leg_executor() if is_alone else None
     finally:
         with _active_searches_lock:
             _active_searches -= 1
@@ -114,7 +115,7 @@ def trigger_sync(workspace_id: uuid.UUID) -> None:
 def record_use(scope: SearchScope) -> None:
     """Record that a search uses this node's mirror of a workspace, if it has any change."""
     if scope.head_seq:
-        runtime().use_recorder.record(scope.workspace_id)
+        use_recorder().record(scope.workspace_id)
 
 
 def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
@@ -124,7 +125,7 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
     """
     if not head_seq:
         return
-    runtime().use_recorder.record(workspace_id)
+    use_recorder().record(workspace_id)
     try:
         with reader_pool().reader(mirror_files(workspace_id).current()):
             return
@@ -162,7 +163,7 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     builds a mirror itself, however long that takes. Raises Workspace.DoesNotExist, and the database's errors.
     """
     deadline = time.monotonic() + limit_s
-    runtime().use_recorder.record(workspace_id)
+    use_recorder().record(workspace_id)
     while not _shows_change(workspace_id, seq):
         if time.monotonic() >= deadline:
             raise NotSearchableYet(

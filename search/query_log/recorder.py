@@ -4,6 +4,7 @@ The interfaces (API, pages, MCP, CLI) record, not the engine: evaluations, gates
 """
 
 import atexit
+from functools import cache
 
 from django.conf import settings
 from django.utils import timezone
@@ -15,11 +16,11 @@ from search.models.query_log import MAX_ASKED_CHARS
 from search.query_log.buffer import LoggedQuery, QueryLog
 from search.query_log.storage import KEPT_DAYS, store_queries
 from search.retrieval.types import SearchResult
-from search.runtime import runtime
 
 
-def make_query_log() -> QueryLog:
-    """Return a query log that is flushed every few seconds and when the process ends."""
+@cache
+def query_log() -> QueryLog:
+    """Return this process's query log, which is flushed every few seconds and when the process ends."""
     log = QueryLog(store_queries, every_s=settings.KEBAB_QUERY_LOG_EVERY_S)
     atexit.register(log.close)
     return log
@@ -27,8 +28,8 @@ def make_query_log() -> QueryLog:
 
 def flush_query_log() -> None:
     """Flush the query log, if any query was ever recorded."""
-    if "query_log" in vars(runtime()):
-        runtime().query_log.flush()
+    if query_log.cache_info().currsize:
+        query_log().flush()
 
 
 def record_query(workspace: Workspace, result: SearchResult, *, door: Door, caller: str) -> None:
@@ -38,7 +39,7 @@ def record_query(workspace: Workspace, result: SearchResult, *, door: Door, call
     """
     if not settings.KEBAB_QUERY_LOG_EVERY_S or not preference(workspace, KEPT_DAYS):
         return
-    runtime().query_log.add(_to_logged_query(workspace, result, door, caller))
+    query_log().add(_to_logged_query(workspace, result, door, caller))
 
 
 def _to_logged_query(workspace: Workspace, result: SearchResult, door: Door, caller: str) -> LoggedQuery:

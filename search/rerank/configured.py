@@ -1,6 +1,7 @@
 """Construction of the reranker from the settings."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from django.conf import settings
@@ -15,8 +16,9 @@ from search.retrieval.errors import RerankerUnavailable
 from search.retrieval.fusion.rerank import Reranker
 
 
-def make_reranker() -> Reranker | None:
-    """Return the reranker of the settings, None if `KEBAB_RERANKER` is `none`.
+@cache
+def reranker() -> Reranker | None:
+    """Return this process's reranker, built from the settings, None if `KEBAB_RERANKER` is `none`.
 
     With invalid settings return one that always fails with a message, as a search must survive it.
     """

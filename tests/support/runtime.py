@@ -1,10 +1,20 @@
-"""Reset of the search app's runtime."""
+"""Reset of what this process has built from the settings."""
 
-from django.apps import apps
-
-from search.runtime import SearchRuntime
+from search.answers.model.configured import chat_model
+from search.engine.cursors import cursor_store
+from search.mcp.cancellation import cancelled_calls
+from search.mirror.local_mirrors import leg_executor, use_recorder
+from search.query_log.recorder import query_log
+from search.rerank.configured import reranker
 
 
 def renew_runtime() -> None:
-    """Rebuild models, stores and clients from the current settings."""
-    apps.get_app_config("search").runtime = SearchRuntime()
+    """Let models, stores and clients be rebuilt from the current settings."""
+    for built in (chat_model, cursor_store, cancelled_calls, leg_executor, use_recorder, query_log, reranker):
+        built.cache_clear()
+
+
+def use_reranker(monkeypatch, reranker) -> None:
+    """Let searches use this reranker, None for none."""
+    for module in ("engine.run", "answers.passages", "evaluation.guard", "api.context_pack"):
+        monkeypatch.setattr(f"search.{module}.reranker", lambda: reranker)

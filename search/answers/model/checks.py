@@ -6,11 +6,11 @@ from django.core import checks
 
 from kebab.health.checks import CheckResult, CheckStatus
 from search.answers.errors import ModelFailed
+from search.answers.model.configured import chat_model
 from search.answers.model.options import AnswerOptions
 from search.answers.types import AnswerReason
 from search.endpoints.checks import problem_errors, problem_result
 from search.endpoints.configured_endpoint import describe_problems
-from search.runtime import runtime
 
 _NAME = "answers"
 _PROBE_MESSAGES = [{"role": "user", "content": "Answer with the word: ready"}]
@@ -34,7 +34,7 @@ def check_model(repair: bool) -> CheckResult:
     problems = AnswerOptions.from_settings().problems()
     if problems:
         return problem_result(_NAME, problems)
-    model = runtime().chat_model
+    model = chat_model()
     if model is None:
         detail = "no model is configured; answers are the documents' own sentences"
         return CheckResult(name=_NAME, status=CheckStatus.OK, detail=detail)

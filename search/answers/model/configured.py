@@ -1,6 +1,7 @@
 """Construction of the chat model from the settings."""
 
 from collections.abc import Callable, Generator, Sequence
+from functools import cache
 from typing import Protocol
 
 from search.answers.errors import ModelFailed
@@ -28,8 +29,9 @@ class ChatModel(Protocol):
         ...
 
 
-def make_model() -> ChatModel | None:
-    """Return the model of the settings, None when they name none.
+@cache
+def chat_model() -> ChatModel | None:
+    """Return this process's model, built from the settings; None when they name none.
 
     With invalid settings it returns a model whose every call fails as misconfigured.
     """

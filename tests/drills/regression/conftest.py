@@ -12,7 +12,6 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from search.embedders import configured
 from search.mirror import local_mirrors
-from search.runtime import runtime
 from tests.drills.evaluation import handbook
 from tests.drills.regression import judged_set
 from tests.drills.regression.corpora import created_workspaces
@@ -118,7 +117,7 @@ def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def one_thread(monkeypatch):
     """Run legs one after another in the calling thread."""
-    monkeypatch.setattr(runtime(), "leg_executor", InCallingThread())
+    monkeypatch.setattr(local_mirrors, "leg_executor", InCallingThread)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import atexit
 
 import pytest
 
-from search.runtime import runtime
+from search.query_log.recorder import query_log
 from tests.support.corpus import make_workspace, write
 from tests.support.mirrors import sync_in_this_thread
 from tests.support.runtime import renew_runtime
@@ -31,6 +31,6 @@ def log(settings):
     """Return this process's query log, which is written when a test calls for it."""
     settings.KEBAB_QUERY_LOG_EVERY_S = 3_600
     renew_runtime()
-    yield runtime().query_log
-    atexit.unregister(runtime().query_log.close)
+    yield query_log()
+    atexit.unregister(query_log().close)
     renew_runtime()

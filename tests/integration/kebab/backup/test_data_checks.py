@@ -19,11 +19,11 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from search.corpus.blobs import blob_name, list_blobs, store_blob
 from search.corpus.changelog import append_changes
+from search.engine.cursors import cursor_store
 from search.mirror import checks, local_mirrors
 from search.mirror.sync.checksum import postgres_checksum
 from search.mirror.sync.sync import sync_mirror
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace, Source
-from search.runtime import runtime
 from search.vectors.index import ensure_index
 from tests.integration.kebab.backup.doctor import assert_repaired, assert_well, results, statuses
 from tests.integration.search.mirror.inspection import tampering
@@ -243,12 +243,12 @@ def test_leftovers_of_a_deleted_workspace_are_found_and_removed(workspace, mirro
     mark = mirrors / ".cold" / str(uuid.uuid4())  # of a mirror that was dropped before
     mark.parent.mkdir()
     mark.touch()
-    runtime().cursor_store.store(f"{gone.hex}:somebody", "list", b"what was asked")
+    cursor_store().store(f"{gone.hex}:somebody", "list", b"what was asked")
     assert_repaired("leftovers")
     assert not (mirrors / str(gone)).exists()
     assert not mark.exists()
     assert not (blobs / str(gone)).exists()
-    assert runtime().cursor_store.find(f"{gone.hex}:somebody", "list") is None
+    assert cursor_store().find(f"{gone.hex}:somebody", "list") is None
     assert_well("mirrors", "blobs")
     delete_workspace(command_line_access(workspace))
     assert_well("leftovers", "rows", "blobs")

@@ -18,7 +18,7 @@ from kebab.smtp import EmailBackend
 from kebab.webhooks.delivery import _Sender
 from kebab.webhooks.models import Delivery, Endpoint
 from search.answers.errors import ModelFailed
-from search.answers.model.configured import make_model
+from search.answers.model.configured import chat_model
 from search.embedders.endpoint import create_endpoint_embedder
 from search.embedders.spec import parse_spec
 from search.endpoints.settings import embed_endpoint, rerank_endpoint
@@ -26,6 +26,7 @@ from search.rerank.endpoint import make_endpoint_scorer
 from search.rerank.options import RerankOptions
 from search.retrieval.errors import EmbedderUnavailable, RerankerUnavailable
 from tests.support.hostile_server import HOSTILITIES, Dialect, Harm, HostileServer, serving
+from tests.support.runtime import renew_runtime
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 
@@ -71,8 +72,12 @@ def rerank(server: HostileServer, settings) -> None:
 def ask_model(server: HostileServer, settings) -> None:
     settings.KEBAB_ANSWER_URL, settings.KEBAB_ANSWER_MODEL = f"{server.url}/v1", "m"
     settings.KEBAB_ANSWER_LIMIT_S = LIMIT_S
-    with pytest.raises(ModelFailed):
-        list(make_model().answer([{"role": "user", "content": "tides"}], lambda: None))
+    renew_runtime()
+    try:
+        with pytest.raises(ModelFailed):
+            list(chat_model().answer([{"role": "user", "content": "tides"}], lambda: None))
+    finally:
+        renew_runtime()
 
 
 def sign_in(server: HostileServer, settings) -> None:

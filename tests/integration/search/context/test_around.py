@@ -1,8 +1,8 @@
 """Passages around a hit in a context pack, and their citations."""
 
-from search.runtime import runtime
 from tests.integration.search.context.workspace_files import cited_lines, index, put_file
 from tests.support.corpus import chunk, write
+from tests.support.runtime import use_reranker
 
 # Makes each section large enough for a chunk of its own.
 FILLER = "Whoever cooks here washes the pans, wipes the table and locks the door. " * 5
@@ -169,7 +169,7 @@ def test_configured_reranker_orders_the_hits_and_the_cutoff_ends_them(workspace,
     assert pack["rerank"]["status"] == "fallback" and "KEBAB_RERANKER" in pack["rerank"]["reason"]
     assert len(pack["files"]) == 5
 
-    monkeypatch.setattr(runtime(), "reranker", LineReranker())
+    use_reranker(monkeypatch, LineReranker())
 
     def ask(**body):
         expand = {"neighbours": 0, "siblings": False}

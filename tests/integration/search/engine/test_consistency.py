@@ -8,8 +8,8 @@ from search.engine import corpus, hits, run
 from search.engine import search as engine
 from search.mirror import local_mirrors
 from search.retrieval.types import Mode
-from search.runtime import runtime
 from tests.support.corpus import write
+from tests.support.runtime import use_reranker
 from tests.support.search import ask, embed, finish_syncs, paths, sync
 
 #: The modules that read Postgres, by the names of the reads.
@@ -93,7 +93,7 @@ STAGES = [
 def test_search_that_waited_for_a_change_finds_concurrent_writes(
     workspace, seq, before_read, monkeypatch, mode, kind, options
 ):
-    monkeypatch.setattr(runtime(), "reranker", EvenReranker())
+    use_reranker(monkeypatch, EvenReranker())
     embed(workspace)
     before_read(lambda: write(workspace, "a.md", "apple second"), kind)
     found = ask(workspace, "apple", mode, min_seq=seq, **options)
@@ -130,7 +130,7 @@ def test_candidates_of_a_lagging_mirror_are_read(workspace, seq, reads, monkeypa
 
 @pytest.mark.parametrize(("kind", "options"), STAGES)
 def test_deleted_hit_is_replaced_by_the_next_one(workspace, before_read, monkeypatch, kind, options):
-    monkeypatch.setattr(runtime(), "reranker", EvenReranker())
+    use_reranker(monkeypatch, EvenReranker())
     first = write(workspace, "a.md", "apple apple").doc_id
     write(workspace, "b.md", "apple and other words")
     sync(workspace)
@@ -142,7 +142,7 @@ def test_deleted_hit_is_replaced_by_the_next_one(workspace, before_read, monkeyp
 
 
 def test_reranker_gets_no_text_of_a_deleted_document(workspace, before_read, monkeypatch):
-    monkeypatch.setattr(runtime(), "reranker", reranker := EvenReranker())
+    use_reranker(monkeypatch, reranker := EvenReranker())
     first = write(workspace, "a.md", "apple first").doc_id
     write(workspace, "b.md", "apple second")
     sync(workspace)

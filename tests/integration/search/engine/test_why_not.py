@@ -6,8 +6,8 @@ from search.corpus import delete_documents
 from search.models import Chunk, Document
 from search.retrieval.query.filters import ChunkKind
 from search.retrieval.types import Fusion, Mode
-from search.runtime import runtime
 from tests.support.corpus import chunk, make_workspace, write
+from tests.support.runtime import use_reranker
 from tests.support.search import ask, embed, sync
 
 
@@ -125,7 +125,7 @@ class WordReranker:
 
 
 def test_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, monkeypatch):
-    monkeypatch.setattr(runtime(), "reranker", WordReranker("fig"))
+    use_reranker(monkeypatch, WordReranker("fig"))
     write(workspace, "a.md", "apple apple apple", "apple apple fig")
     write(workspace, "b.md", "apple pear pear pear")
     sync(workspace)

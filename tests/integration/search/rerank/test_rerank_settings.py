@@ -6,9 +6,9 @@ from django.core.checks import run_checks
 from kebab.contributions import contributions
 from kebab.health.checks import CheckStatus
 from search.rerank.checks import check_reranker, check_settings
+from search.rerank.configured import reranker
 from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable
-from search.runtime import runtime
 from tests.integration.search.rerank.behaviours import raw, tei
 from tests.integration.search.rerank.tiny_cross_encoder import make_model
 from tests.support.http_stub import serving
@@ -87,7 +87,7 @@ def test_wrong_setting_is_named_with_a_remedy_everywhere(choose, subtests):
             doctor = check_reranker(repair=False)
             assert (doctor.status, doctor.remedy) == (CheckStatus.FAILED, found.hint)
             with pytest.raises(RerankerUnavailable):
-                runtime().reranker.rerank("q", ["p"])
+                reranker().rerank("q", ["p"])
 
 
 def test_several_problems_are_reported_together(choose):
@@ -120,7 +120,7 @@ def test_written_address_is_permitted_and_a_name_must_be_listed(choose, settings
 def test_doctor_passes_without_a_reranker(choose):
     choose("none")
     assert check_reranker(repair=False).status == CheckStatus.OK
-    assert runtime().reranker is None
+    assert reranker() is None
 
 
 def test_doctor_tries_the_endpoint(choose):

@@ -20,10 +20,10 @@ from search.retrieval.citation import parse_uri
 from search.retrieval.errors import SearchError
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import DEFAULT_K, Mode, Retriever, SearchQuery
-from search.runtime import runtime
 from search.wire import hit_to_wire
 from tests.support.api import committed_workspace
 from tests.support.corpus import chunk, write
+from tests.support.runtime import use_reranker
 
 CROWD = 300
 
@@ -101,7 +101,7 @@ def workspace(db, corpus, settings, monkeypatch):
 @pytest.fixture(params=RETRIEVERS)
 def retriever(request, workspace, monkeypatch) -> Retriever:
     made, reranker = RETRIEVERS[request.param]
-    monkeypatch.setattr(runtime(), "reranker", reranker)
+    use_reranker(monkeypatch, reranker)
     return made(workspace, Reader())
 
 
