@@ -172,6 +172,11 @@ class Problem:
         """Return the reason phrase of the status."""
         return HTTPStatus(self.status).phrase
 
+    @property
+    def may_force(self) -> bool:
+        """Return whether it is the objection of a guard, which the same request with `force` overrides."""
+        return self.code.startswith("quality_gate")
+
 
 def known_errors() -> tuple[type[Exception], ...]:
     """Return the roots of all error trees, for an `except` clause."""

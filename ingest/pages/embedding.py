@@ -49,8 +49,7 @@ class EmbeddingPage(ActionPage):
         """Render the page with the reason why nothing was changed."""
         if request.method != "POST" or self.workspace is None or problem.status in {403, 404}:
             return super().render_problem(request, problem)
-        may_force = problem.code.startswith("quality_gate")
-        page = self._page(request, self.workspace, problem=problem, may_force=may_force)
+        page = self._page(request, self.workspace, problem=problem, may_force=problem.may_force)
         return apply_problem(page, problem)
 
     def _page(self, request: HttpRequest, workspace: Workspace, **context: Any) -> HttpResponse:

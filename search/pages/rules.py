@@ -104,7 +104,7 @@ class RulesPage(FormPage):
 
     def add_problem(self, form: Any, problem: Problem) -> None:
         """Add the problem; that of the quality gate with a box to add the rule all the same."""
-        form.may_force = problem.code.startswith("quality_gate")
+        form.may_force = problem.may_force
         if form.may_force:
             form.add_error(None, problem.detail)
         else:

@@ -17,9 +17,6 @@ from kebab.people.pages.form_page import FormPage
 from kebab.people.pages.setting_forms import DeletionForm, SettingsForm
 from kebab.people.workspaces import change_workspace
 
-#: The prefix of error codes of guards that `force` overrides.
-_GATE = "quality_gate"
-
 
 class SettingsPage(FormPage):
     """One section of the settings; the general one has the name and the slug, too."""
@@ -46,7 +43,7 @@ class SettingsPage(FormPage):
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Render a guard's objections, with a box to change the settings anyway."""
-        if self.form is None or not problem.code.startswith(_GATE):
+        if self.form is None or not problem.may_force:
             return super().render_problem(request, problem)
         reasons = [f"{error.field}: {error.message}" for error in problem.errors]
         self.form.add_error(None, problem.detail)
