@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import Final
@@ -19,35 +18,22 @@ REACH: Final = 20
 MAX_SIBLINGS: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ChunkPosition:
-    """A chunk's position in its document."""
-
-    chunk_id: str
-    document_id: int
-    ordinal: int
-    heading_path: tuple[str, ...]
-
-    def distance_to(self, other: "_ChunkPosition") -> int:
-        return abs(other.ordinal - self.ordinal)
-
-
 class HitNeighbourhood:
     """The chunks near the hits, read lazily in one query."""
 
     def __init__(self, scope: SearchScope, hits: Iterable[Chunk]) -> None:
         self._scope = scope
-        self._hits = {hit.chunk_id.hex: _position_of(hit) for hit in hits}
+        self._hits = {hit.chunk_id.hex: hit for hit in hits}
 
     def neighbours(self, steps: int) -> Follow:
         """Return the link from hits to the `steps` (20 at most) chunks to each side in the same document."""
 
         def follow(chunk_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
             return {
-                hit.chunk_id: {
-                    position.chunk_id: hit.distance_to(position)
-                    for position in self._find_nearby(hit)
-                    if hit.distance_to(position) <= steps
+                hit.chunk_id.hex: {
+                    chunk.chunk_id.hex: _distance(hit, chunk)
+                    for chunk in self._find_nearby(hit)
+                    if _distance(hit, chunk) <= steps
                 }
                 for hit in self._find_hits(chunk_ids)
             }
@@ -59,37 +45,31 @@ class HitNeighbourhood:
 
         def follow(chunk_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
             return {
-                hit.chunk_id: {position.chunk_id: 1 for position in self._find_siblings(hit)}
+                hit.chunk_id.hex: {chunk.chunk_id.hex: 1 for chunk in self._find_siblings(hit)}
                 for hit in self._find_hits(chunk_ids)
             }
 
         return follow
 
-    def _find_hits(self, chunk_ids: Iterable[str]) -> Iterator[_ChunkPosition]:
+    def _find_hits(self, chunk_ids: Iterable[str]) -> Iterator[Chunk]:
         return (self._hits[chunk_id] for chunk_id in chunk_ids if chunk_id in self._hits)
 
-    def _find_nearby(self, hit: _ChunkPosition) -> list[_ChunkPosition]:
-        return [
-            position
-            for position in self._positions[hit.document_id]
-            if 0 < hit.distance_to(position) <= REACH
-        ]
+    def _find_nearby(self, hit: Chunk) -> list[Chunk]:
+        return [chunk for chunk in self._chunks[hit.document_id] if 0 < _distance(hit, chunk) <= REACH]
 
-    def _find_siblings(self, hit: _ChunkPosition) -> list[_ChunkPosition]:
+    def _find_siblings(self, hit: Chunk) -> list[Chunk]:
         """Return the hit's siblings: a method's are the others of its class; code in no unit has none."""
         parent, depth = hit.heading_path[:-1], len(hit.heading_path)
         siblings = [
-            position
-            for position in self._find_nearby(hit)
-            if depth and len(position.heading_path) == depth and position.heading_path[:-1] == parent
+            chunk
+            for chunk in self._find_nearby(hit)
+            if depth and len(chunk.heading_path) == depth and chunk.heading_path[:-1] == parent
         ]
-        return sorted(siblings, key=lambda position: (hit.distance_to(position), position.ordinal))[
-            :MAX_SIBLINGS
-        ]
+        return sorted(siblings, key=lambda chunk: (_distance(hit, chunk), chunk.ordinal))[:MAX_SIBLINGS]
 
     @cached_property
-    def _positions(self) -> Mapping[int, Sequence[_ChunkPosition]]:
-        positions: defaultdict[int, list[_ChunkPosition]] = defaultdict(list)
+    def _chunks(self) -> Mapping[int, Sequence[Chunk]]:
+        found: defaultdict[int, list[Chunk]] = defaultdict(list)
         windows = [
             Q(document=hit.document_id, ordinal__range=(hit.ordinal - REACH, hit.ordinal + REACH))
             for hit in self._hits.values()
@@ -97,14 +77,10 @@ class HitNeighbourhood:
         if windows:
             near = chunks_in_scope(self._scope).filter(reduce(or_, windows))
             for chunk in near.only("chunk_id", "document_id", "ordinal", "heading_path"):
-                positions[chunk.document_id].append(_position_of(chunk))
-        return positions
+                found[chunk.document_id].append(chunk)
+        return found
 
 
-def _position_of(chunk: Chunk) -> _ChunkPosition:
-    return _ChunkPosition(
-        chunk_id=chunk.chunk_id.hex,
-        document_id=chunk.document_id,
-        ordinal=chunk.ordinal,
-        heading_path=tuple(chunk.heading_path),
-    )
+def _distance(hit: Chunk, chunk: Chunk) -> int:
+    """Return the distance of two chunks of the same document."""
+    return abs(chunk.ordinal - hit.ordinal)
