@@ -130,19 +130,25 @@ def get_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
     return first_or_not_found(workspace.groups.filter(pk=group_id))
 
 
-def lock_groups(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Group]:
+def lock_groups(
+    workspace_id: uuid.UUID, group_ids: Collection[uuid.UUID], *, field: str = "groups"
+) -> list[Group]:
     """Return the groups, locked so that none is deleted before a row refers to it; within a transaction.
 
-    Raises Unprocessable if one is missing or another workspace's; the two look the same.
+    Raises Unprocessable, which names those that are missing or another workspace's in `field` of the request.
     """
     wanted = set(group_ids)
     # A fixed order avoids deadlocks between two callers that name the same groups.
-    found = list(workspace.groups.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True))
-    missing = wanted - {group.pk for group in found}
+    rows = Group.objects.filter(workspace=workspace_id, pk__in=wanted).order_by("pk")
+    found = list(rows.select_for_update(no_key=True))
+    missing = sorted(map(str, wanted - {group.pk for group in found}))
     if missing:
-        message = f"No group of this workspace has the id {min(map(str, missing))}."
-        errors = [FieldError(field="groups", message=message)]
-        raise Unprocessable(message, code="unknown_group", errors=errors)
+        named = ", ".join(missing)
+        raise Unprocessable(
+            f"No group of this workspace has the id {named}; GET …/groups lists those there are.",
+            code="unknown_group",
+            errors=[FieldError(field=field, message=f"No group has the id {each}.") for each in missing],
+        )
     return found
 
 

@@ -37,7 +37,7 @@ def issue_token(
     With `filters` it may only search, narrowed by them.
     """
     with transaction.atomic():
-        named = lock_groups(access.workspace, groups)
+        named = lock_groups(access.workspace.pk, groups)
         token, secret = mint_token(
             access.workspace,
             scopes=scopes,
@@ -134,7 +134,7 @@ def _mint_copy(access: Access, old: ApiToken) -> tuple[ApiToken, str]:
         access.workspace,
         scopes=old.scopes,
         name=old.name,
-        groups=lock_groups(access.workspace, list(groups)),
+        groups=lock_groups(access.workspace.pk, list(groups)),
         filters=old.filters,
         expires_at=old.expires_at,
         created_by=access.user,

@@ -9,9 +9,10 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
 from django.db.models import Count, OuterRef, QuerySet
 
-from kebab.errors import FieldError, NotFound, Unprocessable
-from kebab.identity.models import Group, Workspace
+from kebab.errors import NotFound
+from kebab.identity.models import Workspace
 from kebab.identity.reader import OPERATOR, Reader
+from kebab.people.groups import lock_groups
 from search.models import Source, SourceReader, is_readable
 
 #: Ids of groups in order; None: every member of the workspace reads the source.
@@ -45,7 +46,7 @@ def restrict(source: Source, groups: Collection[uuid.UUID] | None) -> Restrictio
             annotate_readers(sources).get()
         )  # after the lock, so that nobody else changes them
         after = None if groups is None else sorted(set(groups))
-        _check_groups(source.workspace_id, after or [])
+        lock_groups(source.workspace_id, after or [], field="readers")
         rows = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source.pk)
         rows.exclude(group__in=after or []).delete()
         sources.update(is_restricted=after is not None)
@@ -82,22 +83,6 @@ def count_restricted(workspace: Workspace, groups: Collection[uuid.UUID]) -> Map
     """Return the number of restricted sources of each group, without groups that have none."""
     rows = SourceReader.objects.in_workspace(workspace).filter(group__in=groups).order_by()
     return dict(rows.values("group_id").annotate(count=Count("*")).values_list("group_id", "count"))
-
-
-def _check_groups(workspace_id: uuid.UUID, groups: list[uuid.UUID]) -> None:
-    """Lock the groups against concurrent deletion. Raises Unprocessable, naming the missing ones."""
-    rows = Group.objects.filter(workspace=workspace_id, pk__in=groups).order_by("pk")
-    existing = set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
-    unknown = [group for group in groups if group not in existing]
-    if unknown:
-        named = ", ".join(map(str, unknown))
-        raise Unprocessable(
-            f"No group of this workspace has the id {named}; GET …/groups lists those there are.",
-            code="unknown_group",
-            errors=[
-                FieldError(field="readers", message=f"No group has the id {group}.") for group in unknown
-            ],
-        )
 
 
 def _texts(groups: Groups) -> list[str] | None:

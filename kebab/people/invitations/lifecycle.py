@@ -59,7 +59,7 @@ def invite(
         _check_no_member(access, address)
         for earlier in access.workspace.invitations.open().filter(email=address):
             withdraw_invitation(access, earlier.pk)
-        named = lock_groups(access.workspace, groups)  # after the invitation, as accepting does
+        named = lock_groups(access.workspace.pk, groups)  # after the invitation, as accepting does
         invitation = Invitation.objects.create(
             workspace=access.workspace,
             email=address,
