@@ -1,6 +1,5 @@
 """Language and time zone of pages: those of the profile, else of the browser."""
 
-from collections.abc import Callable
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -10,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone, translation
 
 from kebab.accounts.forms import TIME_ZONES
+from kebab.middleware import Middleware
 
 #: The cookie in which a script of the pages names the browser's time zone.
 ZONE_COOKIE: Final = "kebab_zone"
@@ -17,11 +17,8 @@ ZONE_COOKIE: Final = "kebab_zone"
 _PROGRAMS: Final = ("/api/v1/", "/api/schema/")
 
 
-class ApplyPreferences:
+class ApplyPreferences(Middleware):
     """Activates the language and the time zone of whoever requests a page."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Process the request in the reader's language and time zone."""

@@ -3,17 +3,14 @@
 import shutil
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import connection
-from django.db.models.functions import Now
 
 from kebab.health.checks import CheckResult, failed_result, ok_result, warning_result
-from kebab.stack.models import StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.nodes.heartbeat import living_processes
 from kebab.stack.storage.private_places import REMEDY, exposed_folders
 
 # Leases use Postgres' clock; messages, tokens and schedules the machine's. The skew must be less than the
@@ -79,9 +76,7 @@ def check_configuration(repair: bool = False) -> CheckResult:
 def _misfits() -> Iterator[tuple[str, str]]:
     for root, place in exposed_folders():
         yield f"KEBAB_FOLDER_ROOTS allows {root}, where {place} is Kebab's own", REMEDY.capitalize()
-    fresh = Now() - timedelta(seconds=FRESH_S)
-    beating = StackProcess.objects.filter(heartbeat_at__gt=fresh)
-    nodes = sorted(beating.order_by().values_list("node", flat=True).distinct())
+    nodes = sorted(living_processes().order_by().values_list("node", flat=True).distinct())
     if len(nodes) < 2:
         return
     if isinstance(default_storage, FileSystemStorage):

@@ -20,7 +20,7 @@ from kebab.observability.metrics.files import metrics_folder
 from kebab.runtime.connection_limits import STALLED_S
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.nodes.heartbeat import FRESH_S, living_processes
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.watchdog import stuck_workers
 
@@ -36,7 +36,7 @@ _RESTART = "See the logs of that process; what runs it (kebab up, a service) is 
 
 def check_processes(repair: bool = False) -> Iterator[CheckResult]:
     """Check that each queue has a worker, that beat runs, and that each web node has a mirror process."""
-    living = list(StackProcess.objects.filter(heartbeat_at__gt=_fresh_since()))
+    living = list(living_processes())
     if not living and not _is_expected():
         yield warning_result(PROCESSES, "no stack runs here: documents wait until one does", "Run: kebab up")
         return
@@ -65,7 +65,7 @@ def check_turns(repair: bool = False) -> CheckResult:
 
 def has_workers() -> bool:
     """Return whether some worker has a fresh heartbeat, so that due jobs start soon."""
-    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=_fresh_since()).exists()
+    return living_processes().filter(role=ProcessRole.WORKER).exists()
 
 
 def _missing_processes(living: Sequence[StackProcess]) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _nodes(living: Sequence[StackProcess], role: ProcessRole) -> set[str]:
 
 def _check_silent(repair: bool) -> Iterator[CheckResult]:
     """Check for processes that ended without a notice; their rows are deleted after ten minutes anyway."""
-    silent = StackProcess.objects.filter(heartbeat_at__lte=_fresh_since())
+    silent = StackProcess.objects.filter(heartbeat_at__lte=Now() - timedelta(seconds=FRESH_S))
     names = [str(each) for each in silent.order_by("node", "name")]
     if not names:
         return
@@ -123,7 +123,3 @@ def _is_starting(living: Sequence[StackProcess]) -> bool:
     ids = [each.pk for each in living]
     older = StackProcess.objects.filter(pk__in=ids, started_at__lt=Now() - _STARTS_WITHIN)
     return bool(living) and not older.exists()
-
-
-def _fresh_since() -> object:
-    return Now() - timedelta(seconds=FRESH_S)

@@ -4,7 +4,7 @@ The response carries it if the request had one, and for server errors. Other res
 which must look alike, as for a missing resource and for one the caller may not see, stay alike.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from http import HTTPStatus
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from kebab.http.asgi_types import HttpApplication
+from kebab.middleware import Middleware
 from kebab.observability import tracing
 from kebab.observability.log_context import REQUEST_ID_HEADER, accept_request_id, bind_log_fields, request_id
 
@@ -19,11 +20,8 @@ _HEADER = REQUEST_ID_HEADER.lower().encode()
 _META_KEY = f"HTTP_{REQUEST_ID_HEADER.upper().replace('-', '_')}"
 
 
-class IdentifyRequests:
+class IdentifyRequests(Middleware):
     """Middleware that sets the request id of requests that did not come by ASGI, as those of tests."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request, with a request id."""

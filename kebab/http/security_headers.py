@@ -1,10 +1,12 @@
 """Security headers of every response: content security policy, framing, caching."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+
+from kebab.middleware import Middleware
 
 _POLICY: Final[Mapping[str, str]] = {
     "default-src": "'self'",
@@ -43,11 +45,8 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-class SecurityHeaders:
+class SecurityHeaders(Middleware):
     """Middleware that adds security headers; it must come before any that answers with a page of its own."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request with the policy of its address; a stricter header set by a view stays."""

@@ -1,24 +1,19 @@
 """The initial workspace of requests: none, until a view sets it; all for staff in the admin."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from kebab.middleware import Middleware
 from kebab.tenancy.current_workspace import acting_everywhere, acting_nowhere
 
 # As in kebab.urls. For the whole request, since templates are rendered after the views have returned.
 _ADMIN = "/admin/"
 
-GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-
-class ActNowhere:
+class ActNowhere(Middleware):
     """First in the list: a request starts without a workspace, whatever its thread did before."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Process the request without a workspace."""
@@ -26,11 +21,8 @@ class ActNowhere:
             return self._get_response(request)
 
 
-class ActInAdmin:
+class ActInAdmin(Middleware):
     """After authentication: the admin's pages act in all workspaces for active staff."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Process the request, in all workspaces for staff in the admin."""

@@ -1,7 +1,5 @@
 """Rate limits of pages, the admin and anonymous callers; `ApiView.initial` counts the API's known callers."""
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -12,6 +10,7 @@ from kebab.http.api.problems import problem_of, respond_to_error
 from kebab.http.content_length import parse_content_length
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request, is_counted
+from kebab.middleware import Middleware
 from kebab.observability.metrics.refusals import count_problem
 
 #: The most bytes of a form of a page or of the admin, unless its view has `limits_body`.
@@ -22,11 +21,8 @@ _UNCOUNTED = ("/static/", "/healthz", "/readyz", "/metrics", "/version")
 _API, _COUNTING_API = "/api/", "/api/v1/"
 
 
-class LimitPages:
+class LimitPages(Middleware):
     """Middleware that limits requests; it must come after the one that authenticates the user."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request, or refuse it for a rate or size limit."""

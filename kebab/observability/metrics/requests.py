@@ -8,6 +8,7 @@ from django.db import connection
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from kebab.middleware import Middleware
 from kebab.observability.metrics.instruments import Counter, Gauge, Histogram
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -29,11 +30,11 @@ CONNECTED = Gauge("kebab_database_pool_connecting_seconds", "Total time spent co
 access_log = logging.getLogger("kebab.access")
 
 
-class MeasureRequests:
+class MeasureRequests(Middleware):
     """Middleware that measures requests; it comes early in the list, so that it measures the others too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
+        super().__init__(get_response)
         self._looked_at = float("-inf")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -14,6 +14,7 @@ from typing import Any, Self
 import psutil
 from django.conf import settings
 from django.db import Error, connection
+from django.db.models import QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -26,6 +27,11 @@ PERIOD_S = 10.0
 #: A process whose row is older than this is not counted as running.
 FRESH_S = 35.0
 _EXPIRES_AFTER = timedelta(minutes=10)
+
+
+def living_processes() -> "QuerySet[StackProcess]":
+    """Return the processes whose row is fresh."""
+    return StackProcess.objects.filter(heartbeat_at__gt=Now() - timedelta(seconds=FRESH_S))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import redis
-from django.db.models import DurationField, ExpressionWrapper, F
-from django.db.models.functions import Now
 
 from kebab.contributions import Row, contributions
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES, StackConfiguration
-from kebab.stack.models import StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.nodes.registry import processes_with_age
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.watchdog import queue_lengths
 
@@ -76,8 +74,7 @@ def server_rows(configuration: StackConfiguration) -> tuple[ProcessRow, ...]:
 
 
 def _process_rows() -> tuple[ProcessRow, ...]:
-    age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
-    rows = StackProcess.objects.annotate(age=age).order_by("node", "role", "name", "pid")  # type: ignore[no-redef]  # the model declares it
+    rows = processes_with_age().order_by("node", "role", "name", "pid")
     return tuple(
         ProcessRow(
             name=row.name,

@@ -27,7 +27,7 @@ class NodeRow:
 
 def list_nodes() -> list[NodeRow]:
     """Return the nodes, ordered by name; a node disappears with its rows, ten minutes after its end."""
-    rows = _annotate_age(StackProcess.objects.all()).order_by("node", "role")
+    rows = processes_with_age().order_by("node", "role")
     return [_node_row(node, list(found)) for node, found in groupby(rows, key=lambda row: row.node)]
 
 
@@ -56,6 +56,7 @@ def _node_row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
     )
 
 
-def _annotate_age(rows: "QuerySet[StackProcess]") -> "QuerySet[StackProcess]":
+def processes_with_age() -> "QuerySet[StackProcess]":
+    """Return the processes with the ages of their heartbeats."""
     age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
-    return rows.annotate(age=age)  # type: ignore[no-redef]  # the model declares it
+    return StackProcess.objects.annotate(age=age)  # type: ignore[no-redef]  # the model declares it

@@ -5,15 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
-
-from django.db.models.functions import Now
 
 from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import StackBusy
-from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.models import ProcessRole
+from kebab.stack.nodes.heartbeat import living_processes
 from kebab.stack.servers.reachability import check_external_servers
 from kebab.stack.storage.data_dir_lock import acquire_after_commands, terminate_leftovers
 from kebab.stack.storage.stack_lock import HolderKind, StackLock
@@ -76,8 +73,7 @@ def _needs_no_servers(stack: StackConfiguration, roles: Roles) -> bool:
 
 
 def _has_live_worker() -> bool:
-    fresh = Now() - timedelta(seconds=FRESH_S)
-    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=fresh).exists()
+    return living_processes().filter(role=ProcessRole.WORKER).exists()
 
 
 def _wait_for_running_stack(stack: StackConfiguration) -> None:

@@ -1,18 +1,16 @@
 """Metrics of Postgres, Redis and the processes of all nodes."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Sum
-from django.db.models.functions import Now
 
 from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
 from kebab.observability.metrics.metric import Family, declare
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
-from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.models import ProcessRole
+from kebab.stack.nodes.heartbeat import living_processes
 from kebab.stack.servers.redis_client import quick_redis
 
 _LIMIT_S = 1.0
@@ -38,7 +36,7 @@ _ASK_POSTGRES = """
 
 
 def _collect_processes() -> Iterator[Sample]:
-    alive = StackProcess.objects.filter(heartbeat_at__gt=Now() - timedelta(seconds=FRESH_S)).order_by()
+    alive = living_processes().order_by()
     for node, name, count in alive.values_list("node", "name").annotate(count=Count("pk")):
         yield Sample(family=ALIVE, values=(node, name), amount=count)
     workers = alive.filter(role=ProcessRole.WORKER).values_list("name")

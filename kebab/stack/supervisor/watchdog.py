@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.nodes.heartbeat import FRESH_S, living_processes
 from kebab.stack.servers.addresses import redis_client_url
 
 logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def find_complaint(node_id: str, name: str, redis_url: str) -> str:
     youngest = rows.order_by("-started_at").first()
     if youngest is None:
         return ""
-    if not rows.filter(pk=youngest.pk, heartbeat_at__gt=Now() - timedelta(seconds=FRESH_S)).exists():
+    if not living_processes().filter(pk=youngest.pk).exists():
         return f"{name} on {node_id} has given no sign of life for {FRESH_S:.0f} s"
     if youngest.pid in stuck_workers(node_id, redis_url):
         return f"{name} on {node_id} has work and does none"
