@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
-from kebab.health.nodes_api import StatusView
+from kebab.health.views import StatusView
 from kebab.http.admission.usage import Usage
 from kebab.http.api.openapi_document import AgentDocumentView, DocumentView
 from kebab.pages.styles_page import StylesPage

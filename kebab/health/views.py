@@ -1,4 +1,4 @@
-"""Views of `/healthz /readyz /metrics /version` for probes and operators, without any tenant's data.
+"""Views of `/healthz /readyz /metrics /version /status` for probes and operators, without any tenant's data.
 
 Under ASGI `probes` answers the first three.
 """
@@ -16,9 +16,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import kebab
+from kebab.errors import Forbidden
 from kebab.health.metrics_access import may_read
 from kebab.health.responses import Reply, health_reply, metrics_reply, readiness_reply
-from kebab.http.api.views import SingleFormatNegotiation
+from kebab.http.api.views import ApiView, SingleFormatNegotiation
+from kebab.stack.configuration import StackConfiguration
+from kebab.stack.nodes.process_list import build_listing
 from kebab.stack.servers.versions import (
     Version,
     format_version,
@@ -26,6 +29,7 @@ from kebab.stack.servers.versions import (
     postgres_version,
     sqlite_version,
 )
+from kebab.tenancy.current_workspace import acting_everywhere
 
 
 @extend_schema(exclude=True)
@@ -75,6 +79,19 @@ class VersionView(_OpenView):
             "pgvector": _query_version(pgvector_version),
         }
         return Response(versions)
+
+
+class StatusView(ApiView):
+    """The state of the stack."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> Response:
+        """Return `status.v1`: processes, queues, and the reports of the apps. For operators only."""
+        user = None if self.caller.personal_token else self.caller.user
+        if self.caller.operator is None and not (user is not None and user.is_superuser):
+            raise Forbidden("Only an operator may see the state of the stack.")
+        with acting_everywhere():
+            return Response(build_listing(StackConfiguration.from_settings()).as_json())
 
 
 def _access_arguments(request: Request) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`/workspaces/{ws}/analytics`: statistics of a workspace's queries."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -10,10 +10,12 @@ from rest_framework.request import Request
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.http.api.wire_schemas import wire_component
+from kebab.wire import to_wire
 from search.api.search import json_response
 from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, compute_analytics
 from search.query_log.storage import REVIEW
-from search.query_log.wire import analytics_to_wire
+
+_VERSION: Final = "analytics.v1"
 
 
 class AnalyticsQuery(StrictSerializer):
@@ -33,10 +35,21 @@ class AnalyticsView(WorkspaceView):
     required: ClassVar = {"GET": REVIEW}
     queries: ClassVar = {"GET": AnalyticsQuery}
 
-    @extend_schema(responses={200: wire_component("analytics.v1")})
+    @extend_schema(responses={200: wire_component(_VERSION)})
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Return the statistics of the last days. The caller needs the right to manage the workspace and to
         read all of its sources.
         """
         found = compute_analytics(self.access, days=self.query["days"], limit=self.query["limit"])
-        return json_response(analytics_to_wire(self.workspace.slug, found))
+        facts = to_wire(found, include={"days", "since", "kept_days", "total", "degraded"})
+        document = {
+            "schema_version": _VERSION,
+            "workspace": self.workspace.slug,
+            **facts,
+            "doors": [{"door": door, "queries": queries} for door, queries in found.doors],
+            "top_queries": list(map(to_wire, found.top_queries)),
+            "no_hit_queries": list(map(to_wire, found.no_hit_queries)),
+            "modes": [{"mode": mode, **to_wire(counts)} for mode, counts in found.modes],
+            "by_day": [{"day": day.isoformat(), **to_wire(counts)} for day, counts in found.by_day],
+        }
+        return json_response(document)

@@ -16,9 +16,10 @@ from search.api.querysets import chunks_of, get_document
 from search.api.serializers import ChunkSerializer, DocumentSerializer
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
-from search.mirror.sync.contents import mirrored_chunks
 from search.models import Chunk, ChunkVector
 from search.vectors.spaces import live_space
+
+_MIRRORED = "SELECT c.chunk_id, c.row_version FROM chunks c JOIN documents d USING (doc) WHERE d.doc_id = ?"
 
 
 class IndexedChunkSerializer(ChunkSerializer):
@@ -81,7 +82,7 @@ class DocumentInspectionView(WorkspaceView):
         try:
             file = local_mirrors.mirror_files(self.workspace.pk).current()
             with local_mirrors.reader_pool().reader(file) as reader:
-                return seq, mirrored_chunks(reader, doc_id.hex)
+                return seq, dict(reader.execute(_MIRRORED, (doc_id.hex,)))
         except MirrorError:
             return 0, None
 

@@ -6,12 +6,13 @@ Statements that bypass these cursors (`copy`, `stream`, other connections) don't
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
+from django.db import connections
 from django.db.backends.base.base import NO_DB_ALIAS
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, creation
 from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, generators, sql
 from psycopg.adapt import Transformer
 from psycopg.client_cursor import ClientCursorMixin
@@ -20,8 +21,8 @@ from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 
 from kebab.tenancy.current_workspace import workspace_setting
 from kebab.tenancy.postgres.availability import database_breaker
-from kebab.tenancy.postgres.creation import DatabaseCreation
 from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
+from kebab.tenancy.roles import OWNER, grant_truncate
 
 _SUCCESSES = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 # What has looked up the conversions of each connection's values.
@@ -60,6 +61,23 @@ class ServerSideCursor(base.CursorMixin, ClientCursorMixin[Any, Any], ServerCurs
         """Declare the cursor."""
         with _transaction_with_setting(self.connection):
             return super().execute(query, params, **options)
+
+
+class DatabaseCreation(creation.DatabaseCreation):
+    """Creates, migrates and drops test databases as the owner; the application's role uses them."""
+
+    def create_test_db(self, *args: Any, **options: Any) -> str:
+        """Create the database, with the right to truncate its tables between tests."""
+        owner = connections[OWNER]
+        name = str(owner.creation.create_test_db(*args, **options))
+        grant_truncate()
+        owner.close()
+        self.connection.close()
+        self.connection.settings_dict["NAME"] = name
+        return name
+
+    def _nodb_cursor(self) -> AbstractContextManager[Any]:
+        return connections[OWNER]._nodb_cursor()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import time
 from typing import Any
 
 from celery.signals import worker_process_init, worker_ready, worker_shutdown, worker_shutting_down
+from celery.worker import state
 from django.conf import settings
 from django.core.management.base import CommandParser
 
@@ -16,11 +18,10 @@ from kebab.observability.metrics.store import begin_process
 from kebab.runtime.lifeline import die_with_parent
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.heartbeat import Activity, Heartbeat
 from kebab.stack.storage.blob_mark import adopt_blobs_if_possible, check_blob_store
 from kebab.stack.supervisor import worker_stop
 from kebab.stack.supervisor.self_watchdog import SelfWatchdog
-from kebab.stack.supervisor.worker_activity import WorkerActivity
 
 
 class Command(KebabCommand):
@@ -46,7 +47,7 @@ class Command(KebabCommand):
         else:
             check_blob_store(adopt=False)
         queues = tuple(options["queues"].split(","))
-        activity = WorkerActivity()
+        activity = _WorkerActivity()
         heartbeat = Heartbeat(
             ProcessRole.WORKER,
             name=options["name"],
@@ -59,6 +60,27 @@ class Command(KebabCommand):
         serve_metrics()
         _connect_signals(heartbeat, role=options["name"])
         app.worker_main(_celery_arguments(options))
+
+
+class _WorkerActivity:
+    """Counts running tasks, as the main process knows them, and dates the last start to one heartbeat."""
+
+    def __init__(self) -> None:
+        self._started = 0
+        self._last_started_at: float | None = None
+
+    def now(self) -> Activity:
+        """Return the activity since the last call."""
+        started = state.all_total_count[0]
+        if started != self._started:
+            self._started = started
+            self._last_started_at = time.monotonic()
+        last = self._last_started_at
+        return Activity(
+            busy=len(state.active_requests),
+            idle_s=None if last is None else time.monotonic() - last,
+            info={"tasks_started": started},
+        )
 
 
 def _connect_signals(heartbeat: Heartbeat, *, role: str) -> None:
