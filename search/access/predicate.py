@@ -5,6 +5,7 @@ are known, and PostgreSQL gets the ids of those that have them.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import and_, or_
@@ -17,9 +18,12 @@ from django.db.models.functions import Cast, Replace
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
 from search.access.scope import SearchScope
+from search.analysis import STEMMED
 from search.models import Chunk, Document
 from search.retrieval.query.conditions import (
+    BOUNDS,
     METADATA_PREFIX,
+    TEXT_TESTS,
     AllOf,
     Comparison,
     Condition,
@@ -27,7 +31,7 @@ from search.retrieval.query.conditions import (
     comparisons,
     shape_of,
 )
-from search.retrieval.query.metadata import BOUNDS, FOLDED
+from search.retrieval.query.metadata import FOLDED, NUMBERS
 from search.retrieval.query.passage_words import WordedPassage
 
 #: Conditions without values: each shape has its own statements.
@@ -50,6 +54,20 @@ _LOOKUPS: Final = {
     "sources": "source__pk__any_of",
     "version": "version__tag__any_of",
     METADATA_PREFIX: "filter_values__meets_path",
+}
+# The lookups of texts of a document that are compared in part, too.
+_TEXT_LOOKUPS: Final = {
+    "path": "path__lower__regex",
+    "author": "author__lower__regex",
+    "source": "source__key__lower__regex",
+    "doc_id": "doc_id__hex__regex",
+}
+_SQL_REGEXES: Final = {
+    "equals": "^(?:{})$",
+    "starts": "^(?:{})",
+    "ends": "(?:{})$",
+    "contains": "{}",
+    "present": ".",
 }
 _CHUNK_LOOKUPS: Final = {"kind": "kind__any_of", "code_lang": "language__any_of"}
 # The columns of the fields of `WordedPassage`.
@@ -85,12 +103,13 @@ def find_meeting(
 
 def find_worded(scope: SearchScope, chunk_ids: Sequence[str]) -> Worded:
     """Return those of the chunks that have the words of each comparison, regardless of rights. One query."""
-    if scope.operators is None:
+    if scope.operators is None and not scope.filters.metadata:
         return {}
     wanted = [each for each in _every_comparison(scope.narrowing) if each.is_on_words]
     if not wanted:
         return {}
-    analysis = scope.operators.analysis
+    # Conditions of filters compare titles, which need no analysis.
+    analysis = STEMMED if scope.operators is None else scope.operators.analysis
     rows = _read(scope.workspace_id, chunk_ids, ("chunk_id", *_WORDED.values()))
     passages = {
         id_: WordedPassage(analysis=analysis, **dict(zip(_WORDED, texts, strict=True)))
@@ -215,6 +234,8 @@ def _lookup(comparison: Comparison, prefix: str) -> str:
         return "chunk_id__any_of"
     if comparison.is_on_chunk:
         return _CHUNK_LOOKUPS[comparison.field]
+    if comparison.field in _TEXT_LOOKUPS and comparison.test in TEXT_TESTS:
+        return prefix + _TEXT_LOOKUPS[comparison.field]
     field = METADATA_PREFIX if comparison.field.startswith(METADATA_PREFIX) else comparison.field
     return prefix + _LOOKUPS[field].format(test=comparison.test)
 
@@ -232,6 +253,8 @@ def _sql_value(comparison: Comparison, worded: Worded) -> Any:
         return _json_path(comparison)
     if comparison.test in BOUNDS:
         return values[0]
+    if comparison.test in TEXT_TESTS:
+        return _sql_regex(comparison)
     match comparison.field:
         case "path":
             # PostgreSQL caches 32 compiled expressions; with more, each row compiles all of them again.
@@ -246,12 +269,22 @@ def _sql_value(comparison: Comparison, worded: Worded) -> Any:
 def _json_path(comparison: Comparison) -> str:
     """Return a comparison with metadata as an SQL/JSON path predicate on `filter_values`."""
     name, values = comparison.field.removeprefix(METADATA_PREFIX), comparison.values
+    names = (name, name + FOLDED)
     if comparison.test == "one_of":
         condition = " || ".join(f"@ == {_quote(value)}" for value in values)
-        fields = [f"$.{_quote(each)}" for each in (name, name + FOLDED)]
-        return " || ".join(f"exists({field}[*] ? ({condition}))" for field in fields)
-    condition = " && ".join(f"@ {BOUNDS[key]} {_quote(number)}" for key, number in values)
-    return f"exists($.{_quote(name)}[*] ? ({condition}))" if values else f"exists($.{_quote(name)})"
+    elif comparison.test in TEXT_TESTS:
+        condition = f"@ like_regex {_quote(_sql_regex(comparison))}"
+    else:
+        names = (name, name + NUMBERS)
+        condition = " && ".join(f"@ {BOUNDS[key]} {_quote(number)}" for key, number in values)
+    narrowed = f" ? ({condition})" if condition else ""
+    return " || ".join(f"exists($.{_quote(each)}[*]{narrowed})" for each in names)
+
+
+def _sql_regex(comparison: Comparison) -> str:
+    """Return a comparison of texts as a regular expression; without values no text fits it."""
+    values = "|".join(map(re.escape, comparison.values))
+    return _SQL_REGEXES[comparison.test].format(values) if comparison.values else "a^"
 
 
 def _quote(value: str | float) -> str:

@@ -20,8 +20,9 @@ from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.conditions import METADATA_PREFIX
 from search.retrieval.query.filter_codec import filters_from_json
+from search.retrieval.query.filter_fields import check_field_name
 from search.retrieval.query.filters import NO_FILTERS, SearchFilters
-from search.retrieval.query.metadata import check_field_name, parse_metadata_filter
+from search.retrieval.query.metadata_filter import parse_metadata_filter
 from search.retrieval.types import (
     DEFAULT_TEXT_CHARS,
     Fusion,

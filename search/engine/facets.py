@@ -109,8 +109,7 @@ def _select_values(
     if name in ("version", "lang", "author"):
         found.pop("", None)
     kept = list(found)[:max_values]
+    spelled = {fold_value(value): value for value in found}
     wanted = {fold_value(value): value for value in chosen}
-    spelled = {fold_value(value) for value in found if fold_value(value) in wanted}
-    kept += [value for value in found if fold_value(value) in spelled and value not in kept]
-    kept += [value for folded, value in wanted.items() if folded not in spelled]
+    kept += [value for value in (spelled.get(*each) for each in wanted.items()) if value not in kept]
     return [FacetValue(value=as_shown(value), documents=found.get(value, 0)) for value in kept]

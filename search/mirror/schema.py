@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 #: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 # The part of `application_id` that holds the analysis; a mirror uses no other bits.

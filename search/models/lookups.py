@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import CharField, Field, JSONField, Lookup, UUIDField
+from django.db.models import CharField, Field, JSONField, Lookup, Transform, UUIDField
 from django.db.models.functions import Lower
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -52,3 +52,12 @@ class MeetsPath(_Bound):
 
     lookup_name = "meets_path"
     expression = "{column} @@ {value}::jsonpath"
+
+
+@UUIDField.register_lookup
+class Hex(Transform):
+    """The id as 32 hex digits."""
+
+    lookup_name = "hex"
+    output_field = CharField()
+    template = "replace((%(expressions)s)::text, '-', '')"

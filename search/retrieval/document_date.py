@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from search.retrieval.query.dates import read_period
+
 MAX_AUTHOR_CHARS: Final = 200
 
 # In a file's properties, its front matter, or its header; the later of several is meant.
 _DATES: Final = ("modified", "updated", "date", "created")
 _AUTHORS: Final = ("author", "authors", "creator")
-# A year or a month, as ISO 8601 allows; parsers state other forms as ISO 8601.
-_FORMATS: Final = ("%Y-%m", "%Y")
 # A clock that was never set, and a date that is meant for something else.
 _FIRST: Final = datetime(1900, 1, 1, tzinfo=UTC)
 _AHEAD: Final = timedelta(days=366)
@@ -68,12 +68,8 @@ def _parse_date(value: object) -> datetime | None:
         return _with_zone(datetime.fromisoformat(text))
     except ValueError:
         pass
-    for form in _FORMATS:
-        try:
-            return _with_zone(datetime.strptime(text, form))
-        except ValueError:
-            continue
-    return parse_http_date(text)
+    period = read_period(text)
+    return period[0] if period is not None else parse_http_date(text)
 
 
 def _with_zone(date: datetime) -> datetime:

@@ -16,7 +16,7 @@ from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.views import ApiView
 from search.api.adapters.retrieval import MAX_HITS, find_passages
 from search.retrieval.errors import InvalidFilter, preview
-from search.retrieval.query.metadata import ALL, ANY, MAX_CONDITIONS
+from search.retrieval.query.metadata_filter import ALL, ANY, MAX_CONDITIONS
 from search.retrieval.types import SearchHit
 
 _NO_TOKEN: Final = 1001

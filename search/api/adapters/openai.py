@@ -20,7 +20,7 @@ from search.api.adapters.retrieval import MAX_HITS, find_passages
 from search.api.search import READ
 from search.api.several import searchable
 from search.retrieval.errors import InvalidFilter, preview
-from search.retrieval.query.metadata import ALL, ANY
+from search.retrieval.query.metadata_filter import ALL, ANY
 from search.retrieval.types import SearchHit
 
 #: Precedes a document's id.

@@ -9,7 +9,9 @@ import numpy as np
 
 from search.mirror.postings.entries import ChunkTable
 from search.retrieval.query.conditions import (
+    BOUNDS,
     METADATA_PREFIX,
+    TEXT_TESTS,
     AnyOf,
     Comparison,
     Condition,
@@ -17,7 +19,7 @@ from search.retrieval.query.conditions import (
     fold_case,
 )
 from search.retrieval.query.glob import Glob
-from search.retrieval.query.metadata import BOUNDS, FOLDED
+from search.retrieval.query.metadata import FOLDED, NUMBERS
 from search.retrieval.query.titles import has_words, title_key
 
 # Columns whose texts are compared as they are stored, and numbers.
@@ -47,10 +49,17 @@ _WITH_WORDS = "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH
 _SPELLINGS: Final = {
     "tag": "SELECT DISTINCT tag FROM document_tags",
     "author": "SELECT DISTINCT author FROM documents WHERE author <> ''",
+    "source": "SELECT DISTINCT source_key FROM documents",
 }
 _TEXTS: Final = {
     "path": "SELECT doc, path FROM documents",
     "title": "SELECT doc, title_key FROM documents",
+    "doc_id": "SELECT doc, doc_id FROM documents",
+}
+_TEXT_CONDITIONS: Final = {
+    "starts": "substr(value, 1, length(?1)) = ?1",
+    "ends": "substr(value, -length(?1)) = ?1",
+    "contains": "instr(value, ?1)",
 }
 
 
@@ -88,14 +97,15 @@ def _find_chunks(connection: apsw.Connection, comparison: Comparison) -> np.ndar
 
 def _find_documents(connection: apsw.Connection, comparison: Comparison) -> np.ndarray:
     field, values = comparison.field, comparison.values
-    if field in _TEXTS:
-        fits = _text_test(comparison)
-        return np.fromiter((doc for doc, text in connection.execute(_TEXTS[field]) if fits(text)), np.int64)
-    if field in _SPELLINGS:
-        fits = _text_test(comparison)
-        values = tuple(text for (text,) in connection.execute(_SPELLINGS[field]) if fits(text))
     if field.startswith(METADATA_PREFIX):
         return _find_by_metadata(connection, comparison)
+    is_by_key = field in ("source", "doc_id") and comparison.test == "one_of"
+    if field in _TEXTS and not is_by_key:
+        fits = _text_test(comparison)
+        return np.fromiter((doc for doc, text in connection.execute(_TEXTS[field]) if fits(text)), np.int64)
+    if field in _SPELLINGS and not is_by_key:
+        fits = _text_test(comparison)
+        values = tuple(text for (text,) in connection.execute(_SPELLINGS[field]) if fits(text))
     if field == "tag":
         return _rows(connection, _TAGGED, json.dumps(values))
     if comparison.test in BOUNDS:
@@ -108,13 +118,15 @@ def _find_documents(connection: apsw.Connection, comparison: Comparison) -> np.n
 def _text_test(comparison: Comparison) -> Callable[[str], bool]:
     """Return the test of a text as it is stored; of a title by its key."""
     values: Sequence[Any] = comparison.values
-    if comparison.field == "title":
-        return lambda title: any(has_words(key, title) for key in values)
     if comparison.test == "has_words":
-        return lambda author: any(has_words(key, title_key(author)) for key in values)
+        key_of = str if comparison.field == "title" else title_key
+        return lambda text: any(has_words(key, key_of(text)) for key in values)
     if comparison.test == "fits":
         return lambda path: _fits_any(values, fold_case(path))
-    return lambda text: fold_case(text) in values
+    if comparison.test == "one_of":
+        return lambda text: fold_case(text) in values
+    meets = TEXT_TESTS[comparison.test]
+    return lambda text: any(meets(fold_case(text), value) for value in values)
 
 
 def _fits_any(globs: Sequence[Glob], path: str) -> bool:
@@ -124,13 +136,16 @@ def _fits_any(globs: Sequence[Glob], path: str) -> bool:
 def _find_by_metadata(connection: apsw.Connection, comparison: Comparison) -> np.ndarray:
     name, values = comparison.field.removeprefix(METADATA_PREFIX), comparison.values
     if comparison.test == "one_of":
-        marks = ", ".join("?" * len(values))
-        wanted = _WITH_VALUE.format(condition=f"IN (?, ?) AND value IN ({marks})")
+        wanted = _WITH_VALUE.format(condition=f"IN (?, ?) AND value IN ({', '.join('?' * len(values))})")
         return _rows(connection, wanted, name, name + FOLDED, *values)
+    if comparison.test in _TEXT_CONDITIONS:
+        fits = _TEXT_CONDITIONS[comparison.test]
+        wanted = _WITH_VALUE.format(condition=f"IN (?2, ?3) AND typeof(value) = 'text' AND {fits}")
+        return np.concatenate([_rows(connection, wanted, each, name, name + FOLDED) for each in values])
     # Texts are greater than any number.
     bounds = "".join(f" AND value < '' AND value {BOUNDS[key]} ?" for key, _ in values)
-    wanted = _WITH_VALUE.format(condition=f"= ?{bounds}")
-    return _rows(connection, wanted, name, *(number for _, number in values))
+    wanted = _WITH_VALUE.format(condition=f"IN (?, ?){bounds}")
+    return _rows(connection, wanted, name, name + NUMBERS, *(number for _, number in values))
 
 
 def _rows(connection: apsw.Connection, sql: str, *values: Any) -> np.ndarray:

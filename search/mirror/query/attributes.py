@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from search.retrieval.query.conditions import METADATA_PREFIX
-from search.retrieval.query.metadata import Value
+from search.retrieval.query.metadata import Value, as_shown, fold_value
 from search.retrieval.types import Sort
 
 #: The attribute whose values are the names of these fields.
@@ -47,6 +47,8 @@ _BY_NAME = (
     "SELECT v.name, group_concat(v.doc) FROM document_values v {join} {where}"
     " GROUP BY v.name HAVING substr(v.name, -1) >= ' ' ORDER BY count(*) DESC, v.name LIMIT ?"
 )
+# Attributes whose values differ by case.
+_BY_SPELLING: Final = ("source", "version", METADATA)
 _TAGGED = "JOIN documents d ON d.doc = t.doc"
 _VALUED = "JOIN documents d ON d.doc = v.doc"
 _OF_SOURCES = "d.source_key IN (SELECT value FROM json_each(?))"
@@ -133,7 +135,23 @@ def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name
     if name == METADATA:
         # A document with several values of a field comes as often; DISTINCT and a sort take seconds.
         found = [(value, np.flatnonzero(_mask(docs))) for value, docs in found]
-    return _build_attribute(found)
+    return _build_attribute(found if name in _BY_SPELLING else _merge_spellings(found))
+
+
+def _merge_spellings(found: Sequence[tuple[Value, np.ndarray]]) -> list[tuple[Value, np.ndarray]]:
+    """Return the values with those as one that filters take for equal, in the spelling of most documents."""
+    by_folded: dict[str, list[tuple[Value, np.ndarray]]] = {}
+    for value, docs in found:
+        by_folded.setdefault(fold_value(value), []).append((value, docs))
+    return [
+        spellings[0]
+        if len(spellings) == 1
+        else (
+            min(spellings, key=lambda each: (-len(each[1]), str(as_shown(each[0]))))[0],
+            np.unique(np.concatenate([docs for _, docs in spellings])),
+        )
+        for spellings in by_folded.values()
+    ]
 
 
 def read_order(connection: apsw.Connection, sort: Sort) -> np.ndarray:

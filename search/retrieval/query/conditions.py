@@ -4,17 +4,30 @@ Filters and typed operators compile to it. `search.mirror.postings.predicate` ev
 `search.access.predicate` in PostgreSQL.
 """
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 #: What is compared. `words` are the index terms of a passage; the name of a field of metadata follows
 #: `metadata.`; `sources` are resolved ones, `source` is the key of one.
 Field = str
 #: `one_of`: is one of the values; `fits`: fits one of the globs; `has_words`: has the words of one of the
-#: keys, or match units, in a row; `within`: a number within all of the bounds; `exists`: has any value; the
-#: others compare it with the only value, a time.
-Test = Literal["one_of", "fits", "has_words", "within", "exists", "gt", "gte", "lt"]
+#: keys, or match units, in a row; `within`: a number within all of the bounds; `exists`: has any value; texts
+#: are compared with any of the values, times by bounds with the only one.
+Bound = Literal["gt", "gte", "lt", "lte"]
+TextTest = Literal["equals", "starts", "ends", "contains", "present"]
+Test = Literal["one_of", "fits", "has_words", "within", "exists"] | Bound | TextTest
+#: The sign of each bound.
+BOUNDS: Final[Mapping[str, str]] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+#: The function of a text and a value that compares them.
+TEXT_TESTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "equals": operator.eq,
+    "starts": str.startswith,
+    "ends": str.endswith,
+    "contains": operator.contains,
+    "present": lambda text, _: text != "",
+}
 #: Precedes the name of a field of metadata.
 METADATA_PREFIX = "metadata."
 
@@ -30,7 +43,7 @@ class Comparison:
     @property
     def is_on_words(self) -> bool:
         """Return whether it compares words, as the index's analysis or `title_key` splits them."""
-        return self.test == "has_words"
+        return self.test == "has_words" or self.field == "title"
 
     @property
     def is_on_chunk(self) -> bool:

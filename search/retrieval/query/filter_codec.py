@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.query.filters import MOMENTS, SearchFilters
-from search.retrieval.query.metadata import parse_metadata_filter
+from search.retrieval.query.metadata_filter import parse_metadata_filter
 
 #: Filters with a single value.
 SINGLE: Final = frozenset({"trust_min", *MOMENTS})

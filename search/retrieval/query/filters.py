@@ -23,7 +23,7 @@ from search.retrieval.query.conditions import (
     one_of,
 )
 from search.retrieval.query.glob import Glob, compile_glob, path_fits
-from search.retrieval.query.metadata import MetadataCondition
+from search.retrieval.query.metadata_filter import MetadataCondition
 from search.retrieval.text.sanitize import is_storable
 
 #: Maximum number of patterns of both path filters together.

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from search.retrieval.code.languages import code_language_names
 from search.retrieval.errors import InvalidGlob
 from search.retrieval.query.conditions import Comparison, Field, Test, fold_case, one_of
+from search.retrieval.query.dates import read_period
 from search.retrieval.query.glob import compile_glob, compile_part, path_fits
 from search.retrieval.query.stopwords import read_word_lists
 from search.retrieval.query.titles import title_key
@@ -29,7 +29,6 @@ _TYPES: Final = _read_pairs("types") | {ending: f".{ending}" for ending in _LIST
 _LANGUAGES: Final = _read_pairs("languages")
 _PROGRAMMING: Final = frozenset(_LISTS["programming"].split())
 _LANGUAGE_CODE = re.compile("[a-z]{2}(?:-[a-z]{2,4})?|und")
-_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 
 
 def _read_words(field: Field, value: str) -> Alternatives:
@@ -73,19 +72,9 @@ def _read_language(value: str) -> Alternatives:
     return found
 
 
-def start_of_date(value: str) -> datetime | None:
-    """Return the start of this year, month or day in UTC; None if it is none."""
-    found = _DATE.fullmatch(value)
-    try:
-        year, month, day = (int(part or 1) for part in found.groups()) if found else (0, 0, 0)
-        return datetime(year, month, day, tzinfo=UTC)
-    except ValueError:
-        return None
-
-
 def _read_date(test: Test, value: str) -> Alternatives:
-    start = start_of_date(value)
-    return () if start is None else (Comparison(field="dated_at", test=test, values=(start,)),)
+    period = read_period(value)
+    return () if period is None else (Comparison(field="dated_at", test=test, values=period[:1]),)
 
 
 #: Each returns the alternatives of a value; none for a value without a meaning.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from search.retrieval.query.conditions import Comparison
+from search.retrieval.query.conditions import TEXT_TESTS, Comparison
 from search.retrieval.query.match_units import Analysis, MatchUnit
 from search.retrieval.query.titles import has_words, indexed_headings, title_key
 
@@ -21,11 +21,13 @@ class WordedPassage:
     analysis: Analysis
 
     def meets(self, comparison: Comparison) -> bool:
-        """Return whether it has the words of one of the values."""
+        """Return whether it meets a comparison of words, or of its title."""
         if comparison.field == "words":
             return any(map(self._has_unit, comparison.values))
         text = title_key(self.title if comparison.field == "title" else self.author)
-        return any(has_words(key, text) for key in comparison.values)
+        if comparison.test == "has_words":
+            return any(has_words(key, text) for key in comparison.values)
+        return any(TEXT_TESTS[comparison.test](text, key) for key in comparison.values)
 
     def _has_unit(self, unit: MatchUnit) -> bool:
         units = [unit] if unit.joined is None else [unit, unit.joined]

@@ -14,14 +14,14 @@ pytestmark = pytest.mark.django_db
 
 
 def test_documents_of_all_workspaces_get_their_values_in_batches(workspace, monkeypatch):
-    migration = import_module("search.migrations.0029_fill_filter_values")
+    migration = import_module("search.migrations.0036_filter_values_by_meaning")
     monkeypatch.setattr(migration, "_BATCH", 2)
     for number in range(3):
         write(workspace, f"{number}.md", "one", metadata={"year": 2020 + number})
     write(workspace, "bare.md", "one")
     write(make_workspace(), "other.md", "one", metadata={"team": "ops"})
     expected = list(Document.objects.order_by("pk").values())
-    assert [row["filter_values"] for row in expected][:2] == [{"year": [2020.0]}, {"year": [2021.0]}]
+    assert [row["filter_values"].get("year") for row in expected][:2] == [[2020.0], [2021.0]]
     Document.objects.update(filter_values={})
     for _ in range(2):
         migration.fill_filter_values(apps, SimpleNamespace(connection=connection))

@@ -14,7 +14,7 @@ from search.models import Document, Source
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.query.metadata import parse_metadata_filter
+from search.retrieval.query.metadata_filter import parse_metadata_filter
 from search.retrieval.types import Group, Mode, SearchQuery, Sort
 from tests.support.corpus import write
 from tests.support.search import ask, sync
@@ -200,3 +200,21 @@ def test_document_with_several_values_of_a_field_counts_once(workspace):
     found = count_facets(workspace, SearchQuery(text=""), reader=Reader(), names=names).by_filter
     counted = [{each.value: each.documents for each in found[name]} for name in names]
     assert counted == [{"reviewer": 2}, {"Eve": 2, "Ada": 1}]
+
+
+def test_spellings_of_a_value_are_one_value_in_the_most_frequent_spelling(workspace):
+    for number, (tag, year) in enumerate(
+        [("finance", 2024), ("Finance", "2024"), ("FINANCE", "2024"), ("Finance", 2023)]
+    ):
+        tags = (tag, "Plan", "plan") if number < 2 else (tag,)
+        write(workspace, f"{number}.md", "apple", tags=tags, metadata={"year": year, "team": tag})
+    sync(workspace)
+    names = ("tags_any", "metadata.year", "metadata.team")
+    of_finance = SearchFilters(tags_any="FINANCE", metadata=parse_metadata_filter({"year": "2023"}))
+    for filters, expected in (
+        (SearchFilters(), [[("Finance", 4), ("Plan", 2)], [("2024", 3), (2023, 1)], [("Finance", 4)]]),
+        (of_finance, [[("Finance", 1)], [("2024", 3), (2023, 1)], [("Finance", 1)]]),
+    ):
+        query = SearchQuery(text="apple", filters=filters)
+        found = count_facets(workspace, query, reader=Reader(), names=names).by_filter
+        assert [[(each.value, each.documents) for each in found[name]] for name in names] == expected

@@ -18,7 +18,7 @@ from search.models import Chunk, Document
 from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.query.conditions import AllOf, AnyOf, NamedCondition, Not, comparisons, fold_case
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.query.metadata import parse_metadata_filter
+from search.retrieval.query.metadata_filter import parse_metadata_filter
 from search.retrieval.query.operators import QueryOperators, parse_operators
 from tests.support.corpus import chunk, write
 
@@ -48,7 +48,14 @@ def fill(workspace):
             tags=(name, "Fruit"),
             lang="de" if number % 3 else "en",
             trust_level="primary" if number < 3 else "unknown",
-            metadata={"author": name, "team": name, "n": number, "date": f"2024-0{number + 1}-01"},
+            metadata={
+                "author": name,
+                "team": name,
+                "n": number,
+                "date": f"2024-0{number + 1}-01",
+                "as_text": f"{number}",
+                "odd": ["a.*(b|c)\\", "(b|c)\\ A.*", "abc"][number % 3],
+            },
         )
     write(workspace, "plain.md", "apple", source="web", media="pdf")
     write(workspace, "plain.md", "apple", source="web", version="v1")
@@ -82,6 +89,40 @@ TYPED = (
     "x path:docs/ä type:markdown tag:ops -tag:fruit title:strasse author:istanbul source:WEB lang:python"
     ' before:2024-03 "apple tree" -pear'
 )
+OF_FIELDS = [
+    {"team": {"starts_with": "ÄR"}},
+    {"team": {"ends_with": "TANBUL"}},
+    {"team": {"contains": ["RAßE", "x"]}},
+    {"$author": {"starts_with": "ISTAN"}},
+    {"$author": {"ends_with": "K"}},
+    {"$path": {"starts_with": "docs/İ"}},
+    {"$path": {"contains": ".M"}},
+    {"$title": {"contains": "sTRASS"}},
+    {"$title": {"starts_with": "On S"}},
+    {"$title": {"ends_with": "gér"}},
+    *({"$title": f"on {name}"} for name in ("ÄRGER", "strasse")),
+    *(
+        {"odd": {test: part}}
+        for test in ("starts_with", "ends_with", "contains")
+        for part in ("a.*", "(b|c)\\")
+    ),
+    {"n": "3"},
+    {"n": {"gte": "2", "lte": "5"}},
+    {"n": {"starts_with": 2}},
+    {"as_text": 3},
+    {"as_text": {"gte": 2, "lt": "5.5"}},
+    {"date": "01.02.2024"},
+    {"date": {"gt": "2024-02", "lte": "04/2024"}},
+    {"date": {"gte": "2024-03"}},
+    {"$author": {"exists": True}},
+    {"$source": "WEB"},
+    {"$source": {"contains": "e"}},
+    {"$date": {"gte": "2024-05", "lte": "2024-05-01"}},
+    {"$date": {"starts_with": "2024-05"}},
+    {"$date": {"exists": True}},
+    {"$title": {"exists": True}},
+    {"$path": {"not": {"ends_with": ".md"}}},
+]
 PARTS = [
     comparison
     for each in [
@@ -93,6 +134,11 @@ PARTS = [
             NamedCondition(name="", condition=each.condition)
             for name in NAMES.values()
             for each in parse_metadata_filter({"team": name})
+        ),
+        *(
+            NamedCondition(name="", condition=each.condition)
+            for wanted in OF_FIELDS
+            for each in parse_metadata_filter(wanted)
         ),
     ]
     for comparison in comparisons(each.condition)

@@ -8,7 +8,8 @@ from search.mirror import connections
 from search.mirror.postings.entries import read_chunk_table
 from search.mirror.postings.predicate import chunks_meeting
 from search.retrieval.query.conditions import comparisons
-from search.retrieval.query.metadata import filter_values, parse_metadata_filter
+from search.retrieval.query.metadata import filter_values
+from search.retrieval.query.metadata_filter import parse_metadata_filter
 from search.retrieval.query.operators import parse_operators
 from search.retrieval.query.passage_words import WordedPassage
 from tests.integration.search.mirror.factories import apply, document_state
@@ -77,6 +78,35 @@ METADATA = [
     ({"$or": [{"team": "ops"}], "year": 2020}, False),
     ({"$and": [{"year": {"gt": 2020}}, {"year": {"lt": 2022}}, {"$or": [{"team": "ops"}]}]}, True),
     ({"$and": [{"year": {"gt": 2020}}, {"year": {"lt": 2021}}]}, False),
+    ({"year": "2021"}, True),
+    ({"year": "2021.0"}, False),
+    ({"version": 1.1}, False),
+    ({"version": {"gte": 1, "lt": "1.2"}}, True),
+    ({"count": 7}, True),
+    ({"count": {"gte": "6.5", "lte": 7}}, True),
+    ({"count": {"gt": 7}}, False),
+    ({"due": {"gte": "2024-03", "lte": "2024-03"}}, True),
+    ({"due": {"gt": "2024-02"}}, True),
+    ({"due": {"gt": "2024-03"}}, False),
+    ({"due": {"lt": "2024-03"}}, False),
+    ({"due": {"lte": 2024}}, True),
+    ({"due": {"gt": 2024}}, False),
+    ({"due": "01.03.2024"}, True),
+    ({"month": {"gte": "2024-11-01", "lt": "01.12.2024"}}, True),
+    ({"month": "11/2024"}, True),
+    ({"year": {"gt": "2020-12-31", "lte": "2021-01"}}, True),
+    ({"year": {"gte": 2020, "lt": "2021-06"}}, True),
+    ({"team": {"starts_with": "OP"}}, True),
+    ({"team": {"ends_with": ["x", "PS"]}}, True),
+    ({"team": {"contains": "p"}}, True),
+    ({"team": {"contains": "."}}, False),
+    ({"team": {"not": {"contains": "x"}}}, True),
+    ({"year": {"starts_with": 20}}, True),
+    ({"stack": {"ends_with": "eb"}}, True),
+    ({"gone": {"contains": "p"}}, False),
+    ({"$path": "A.md"}, True),
+    ({"$path": {"starts_with": "a.", "ends_with": ".MD"}}, True),
+    ({"$path": {"contains": "*"}}, False),
     ({}, True),
 ]
 
@@ -111,7 +141,17 @@ def _passage(number, analysis):
 
 
 def test_values_of_a_document_meet_conditions(tmp_path, subtests):
-    values = filter_values({"team": "Ops", "year": 2021, "stack": ["web", "db"], "due": "2024-03-01"})
+    values = filter_values(
+        {
+            "team": "Ops",
+            "year": 2021,
+            "stack": ["web", "db"],
+            "due": "2024-03-01",
+            "month": "2024-11",
+            "count": "7",
+            "version": "1.10",
+        }
+    )
     stored = ((name, value) for name, several in values.items() for value in several)
     state = replace(document_state("a.md", ["apple"]), values=tuple(stored))
     connection = connections.create_file(tmp_path / "mirror.sqlite3")

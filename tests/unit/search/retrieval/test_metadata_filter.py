@@ -6,13 +6,16 @@ from search.retrieval.errors import InvalidFilter
 from search.retrieval.query.conditions import comparisons
 from search.retrieval.query.metadata import (
     FOLDED,
-    MAX_CONDITIONS,
-    MAX_CONDITIONS_IN_ALL,
     MAX_FIELDS,
     MAX_VALUES,
+    NUMBERS,
     TIMES,
     as_shown,
     filter_values,
+)
+from search.retrieval.query.metadata_filter import (
+    MAX_CONDITIONS,
+    MAX_CONDITIONS_IN_ALL,
     parse_metadata_filter,
 )
 
@@ -33,6 +36,8 @@ def test_metadata_is_flattened_to_texts_and_numbers():
     assert found == {
         "team": ["ops"],
         "year": [2021.0],
+        "year" + FOLDED: ["2021"],
+        "year" + TIMES: [1609459200.0],
         "stack": ["web", "db"],
         "review.by.name": ["Ada"],
         "review.by.name" + FOLDED: ["ada"],
@@ -41,14 +46,19 @@ def test_metadata_is_flattened_to_texts_and_numbers():
 
 
 def test_times_of_dates_stand_beside_their_text():
-    found = filter_values({"due": ["2024-03-01", "soon", "2024-03-01T02:00:00+02:00"], "year": "2024"})
-    assert found.keys() == {"due", "year", "due" + TIMES, "due" + FOLDED}
+    due = ["2024-03-01", "soon", "2024-03-01T02:00:00+02:00", "01.03.2024", "2024-03"]
+    found = filter_values({"due": due, "year": "2024", "size": 12})
     assert found["due" + TIMES] == [1709251200.0]
+    assert found["year" + TIMES] == [1704067200.0]
+    assert "size" + TIMES not in found
 
 
-def test_texts_with_capitals_stand_beside_their_folded_ones_once():
-    found = filter_values({"team": ["Ops", "OPS", "dev", 1], "n": 1})
-    assert found == {"team": ["Ops", "OPS", "dev", 1.0], "n": [1.0], "team" + FOLDED: ["ops"]}
+def test_values_stand_beside_the_texts_and_numbers_that_they_are_compared_as():
+    found = filter_values({"team": ["Ops", "OPS", "dev", 1], "n": ["7", "1.10", "x"], "due": "5.3.2024"})
+    assert found["team" + FOLDED] == ["ops", "1"]
+    assert found["n" + NUMBERS] == [7.0, 1.1]
+    assert "n" + FOLDED not in found
+    assert found["due" + FOLDED] == ["2024-03-05"]
 
 
 def test_numbers_are_shown_as_given_where_they_are_exact():
@@ -62,7 +72,7 @@ def test_numbers_are_shown_as_given_where_they_are_exact():
 
 
 def test_what_is_beyond_the_limits_is_left_out():
-    assert len(filter_values({f"f{number}": 1 for number in range(MAX_FIELDS + 5)})) == MAX_FIELDS
+    assert len(filter_values({f"f{number}": "x" for number in range(MAX_FIELDS + 5)})) == MAX_FIELDS
     assert len(filter_values({"f": list(range(MAX_VALUES + 5))})["f"]) == MAX_VALUES
 
 
@@ -95,6 +105,13 @@ def test_filter_may_have_as_many_conditions_as_the_limit():
         {"team": {}},
         {"team": {"like": "o"}},
         {"team": {"exists": "yes"}},
+        {"team": {"contains": ""}},
+        {"team": {"starts_with": {"a": 1}}},
+        {"team": {"not": {"not": "ops"}}},
+        {"$path": {"gte": "a"}},
+        {"$date": "soon"},
+        {"$date": {"ends_with": "05"}},
+        {"$citation": "a.md#L1"},
         {"team": {"gte": "soon"}},
         {"team": {"gte": True}},
         {"team": [{"a": 1}]},
