@@ -61,6 +61,7 @@ _TEXT_LOOKUPS: Final = {
     "author": "author__lower__regex",
     "source": "source__key__lower__regex",
     "doc_id": "doc_id__hex__regex",
+    "date": "dated_at__iso__lower__regex",
 }
 _SQL_REGEXES: Final = {
     "equals": "^(?:{})$",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import CharField, Field, JSONField, Lookup, Transform, UUIDField
+from django.db.models import CharField, DateTimeField, Field, JSONField, Lookup, Transform, UUIDField
 from django.db.models.functions import Lower
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -61,3 +61,12 @@ class Hex(Transform):
     lookup_name = "hex"
     output_field = CharField()
     template = "replace((%(expressions)s)::text, '-', '')"
+
+
+@DateTimeField.register_lookup
+class Iso(Transform):
+    """The time in ISO 8601, in UTC and whole seconds."""
+
+    lookup_name = "iso"
+    output_field = CharField()
+    template = "to_char((%(expressions)s) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\"')"

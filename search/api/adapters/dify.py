@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.views import ApiView
-from search.api.adapters.retrieval import MAX_HITS, find_passages
+from search.api.adapters.retrieval import MAX_HITS, compare_shown, find_passages
 from search.retrieval.errors import InvalidFilter, preview
+from search.retrieval.query.metadata import read_number
 from search.retrieval.query.metadata_filter import ALL, ANY, MAX_CONDITIONS
 from search.retrieval.types import SearchHit
 
@@ -24,17 +25,36 @@ _REFUSED: Final = 1002
 _NO_KNOWLEDGE: Final = 2001
 _WRONG: Final = 4000
 _CODES: Final = {401: _NO_TOKEN, 403: _REFUSED, 404: _NO_KNOWLEDGE}
-# Conditions of Dify that a filter on metadata has, too.
-_OPERATORS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(("is", "=", "contains", "in"), lambda value: value),
-    **dict.fromkeys(("is not", "≠", "not contains", "not in"), lambda value: {"not": value}),
-    "empty": lambda value: {"exists": False},
-    "not empty": lambda value: {"exists": True},
+
+
+def _split(value: Any) -> Any:
+    """Return the alternatives of a text with commas, as Dify reads them."""
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+    return [value, *filter(None, parts)] if len(parts) > 1 else value
+
+
+def _as_number(value: Any) -> Any:
+    """Return a text and the number that it is, such as 2.50."""
+    number = read_number(value) if isinstance(value, str) else None
+    return value if number is None else [value, number]
+
+
+# The conditions of Dify as those of a filter on metadata.
+_POSITIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "is": lambda value: value,
+    "=": _as_number,
+    "in": _split,
+    "contains": lambda value: {"contains": value},
+    "start with": lambda value: {"starts_with": value},
+    "end with": lambda value: {"ends_with": value},
     **dict.fromkeys((">", "after"), lambda value: {"gt": value}),
     **dict.fromkeys(("<", "before"), lambda value: {"lt": value}),
     "≥": lambda value: {"gte": value},
     "≤": lambda value: {"lte": value},
 }
+_NEGATIVE: Final[Mapping[str, str]] = {"is not": "is", "≠": "=", "not in": "in", "not contains": "contains"}
+_PRESENT: Final = ("not empty", "not null", "exists")
+_ABSENT: Final = ("empty", "null", "not exists")
 
 
 _TOP_K = 10
@@ -43,7 +63,9 @@ _TOP_K = 10
 class RetrievalSetting(serializers.Serializer[Any]):
     """The length of the answer."""
 
-    top_k = serializers.IntegerField(min_value=1, required=False, help_text=f"Left out: {_TOP_K}.")
+    top_k = serializers.IntegerField(
+        min_value=1, required=False, allow_null=True, help_text=f"Left out: {_TOP_K}."
+    )
     score_threshold = serializers.FloatField(required=False, allow_null=True)
 
 
@@ -81,7 +103,7 @@ class RetrievalBody(serializers.Serializer[Any]):
 
     knowledge_id = serializers.CharField()
     query = serializers.CharField(allow_blank=True)
-    retrieval_setting = RetrievalSetting(required=False)
+    retrieval_setting = RetrievalSetting(required=False, allow_null=True)
     metadata_condition = MetadataConditions(required=False, allow_null=True)
 
 
@@ -118,12 +140,12 @@ class DifyRetrievalView(ApiView):
         body = RetrievalBody(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
-        setting = given.get("retrieval_setting", {})
+        setting = given.get("retrieval_setting") or {}
         hits = find_passages(
             self.caller,
             given["knowledge_id"],
             given["query"],
-            k=min(setting.get("top_k", _TOP_K), MAX_HITS),
+            k=min(setting.get("top_k") or _TOP_K, MAX_HITS),
             metadata=_read_conditions(given.get("metadata_condition")),
             least_score=setting.get("score_threshold") or 0.0,
         )
@@ -148,17 +170,33 @@ def _read_conditions(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if not given or not conditions:
         return {}
     filters = []
-    for condition in conditions:
-        translate = _OPERATORS.get(condition["comparison_operator"])
-        if translate is None:
-            known = ", ".join(_OPERATORS)
-            raise InvalidFilter(
-                f"There is no condition {preview(condition['comparison_operator'])}; there are: {known}."
-            )
-        wanted = translate(condition.get("value"))
-        named = [{name: wanted} for name in condition["name"]]
-        filters.append(named[0] if len(named) == 1 else {ANY: named})
-    return {ANY if given["logical_operator"] == "or" else ALL: filters}
+    for each in conditions:
+        named = [
+            _read_condition(name, each["comparison_operator"], each.get("value")) for name in each["name"]
+        ]
+        if all(named):
+            filters.append(named[0] if len(named) == 1 else {ANY: named})
+    return {ANY if given["logical_operator"] == "or" else ALL: filters} if filters else {}
+
+
+def _read_condition(name: str, operator: str, value: Any) -> dict[str, Any]:
+    """Return a condition on one field as a filter; without a value to compare none, as in Dify."""
+    if operator in (*_PRESENT, *_ABSENT):
+        is_present = operator in _PRESENT
+        return compare_shown(name, {"exists": is_present}, is_negative=not is_present)
+    translate = _POSITIVE.get(_NEGATIVE.get(operator, operator))
+    if translate is None:
+        known = ", ".join((*_POSITIVE, *_NEGATIVE, *_ABSENT, *_PRESENT))
+        raise InvalidFilter(f"There is no condition {preview(operator)}; there are: {known}.")
+    if isinstance(value, list):
+        value = [each for each in value if each is not None]
+    if value is None or value == []:
+        return {}
+    if name == "citation" and isinstance(value, str):
+        value = value.partition("#")[0]
+    wanted = translate(value)
+    is_negative = operator in _NEGATIVE
+    return compare_shown(name, {"not": wanted} if is_negative else wanted, is_negative=is_negative)
 
 
 def _record(hit: SearchHit) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import ApiView
 from kebab.identity.caller import Access, caller_access
-from search.api.adapters.retrieval import MAX_HITS, find_passages
+from search.api.adapters.retrieval import MAX_HITS, compare_shown, find_passages
 from search.api.search import READ
 from search.api.several import searchable
 from search.retrieval.errors import InvalidFilter, preview
@@ -173,11 +173,11 @@ def read_filter(given: Any) -> dict[str, Any]:
         return {ALL if kind == "and" else ANY: [read_filter(each) for each in filters]}
     key, value = given.get("key"), given.get("value")
     if kind in ("eq", "in"):
-        return {str(key): value}
+        return compare_shown(str(key), value)
     if kind in ("ne", "nin"):
-        return {str(key): {"not": value}}
+        return compare_shown(str(key), {"not": value}, is_negative=True)
     if kind in _BOUNDS:
-        return {str(key): {kind: value}}
+        return compare_shown(str(key), {kind: value})
     known = ", ".join(("eq", "ne", *_BOUNDS, "in", "nin", "and", "or"))
     raise InvalidFilter(f"There is no filter of the type {preview(kind)}; there are: {known}.")
 

@@ -55,6 +55,7 @@ _TEXTS: Final = {
     "path": "SELECT doc, path FROM documents",
     "title": "SELECT doc, title_key FROM documents",
     "doc_id": "SELECT doc, doc_id FROM documents",
+    "date": "SELECT doc, strftime('%FT%T+00:00', CAST(dated_at AS INTEGER), 'unixepoch') FROM documents",
 }
 _TEXT_CONDITIONS: Final = {
     "starts": "substr(value, 1, length(?1)) = ?1",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from search.retrieval.errors import InvalidFilter, preview
@@ -27,7 +27,6 @@ from search.retrieval.query.metadata import (
 )
 from search.retrieval.query.titles import title_key
 
-_EVER: Final = datetime.min.replace(tzinfo=UTC)
 _A_DATE: Final = "a date like 2026-01-31, 2026-01 or 31.01.2026, or a time like 2026-01-31T12:00:00Z"
 
 
@@ -122,24 +121,19 @@ class TextField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DateField:
-    """The date of the document."""
-
-    name: str
+class DateField(TextField):
+    """The date of the document; its text is in ISO 8601."""
 
     def is_one_of(self, values: Sequence[Value]) -> Condition:
-        """Return the condition that it is in one of the years, months or days. Raises InvalidFilter."""
-        return AnyOf(tuple(self.is_within({"gte": value, "lte": value}) for value in values))
-
-    def meets(self, test: TextTest, values: Sequence[Value]) -> Condition:
-        """Return the condition that it is in one of the years, months or days. Raises InvalidFilter."""
-        if test == "ends":
-            raise InvalidFilter(f"The date ends with {preview(values[0])}; give its beginning, or bounds.")
-        return self.is_one_of(values)
-
-    def exists(self) -> Condition:
-        """Return the condition that every document meets."""
-        return Comparison(field="dated_at", test="gte", values=(_EVER,))
+        """Return the condition that it is in one of the years, months or days, or is one of the texts."""
+        return AnyOf(
+            tuple(
+                self.meets("equals", [value])
+                if _read_period(value) is None
+                else self.is_within({"gte": value, "lte": value})
+                for value in values
+            )
+        )
 
     def is_within(self, bounds: Mapping[Bound, Any]) -> Condition:
         """Return the condition that it is within all bounds. Raises InvalidFilter."""
@@ -159,7 +153,7 @@ _DOCUMENT: Final[Mapping[str, FilterField]] = {
     "$source": TextField(name="$source", column="source"),
     "$author": TextField(name="$author", column="author"),
     "$document_id": TextField(name="$document_id", column="doc_id"),
-    "$date": DateField(name="$date"),
+    "$date": DateField(name="$date", column="date"),
 }
 
 

@@ -67,7 +67,7 @@ def _flatten(value: Any, name: str, depth: int) -> Iterator[tuple[str, Value]]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _flatten(each, name, depth + 1)
-    elif value is not None and name and len(name) <= MAX_NAME_CHARS and name.isprintable():
+    elif value not in (None, "") and name and len(name) <= MAX_NAME_CHARS and name.isprintable():
         comparable = to_comparable(value)
         if comparable is not None:
             yield name, comparable

@@ -68,6 +68,8 @@ def test_dify_gets_passages_with_scores_titles_and_metadata(tool, workspace):
     assert 0 < first["score"] <= 1
     one = retrieve(tool, workspace, retrieval_setting={"top_k": 1, "score_threshold": None})
     assert len(one.json()["records"]) == 1
+    assert len(paths(retrieve(tool, workspace, retrieval_setting={"top_k": None}))) == 2
+    assert len(paths(retrieve(tool, workspace, retrieval_setting=None))) == 2
     none = retrieve(tool, workspace, retrieval_setting={"top_k": 5, "score_threshold": 1.0})
     assert none.json() == {"records": []}
 
@@ -78,16 +80,73 @@ def test_dify_narrows_by_metadata(tool, workspace, subtests):
         (where(condition("team", "is", "ops")), [RESTART]),
         (where(condition("team", "is not", "ops")), [LEAVE]),
         (where(condition("year", "≥", 2020), condition("year", "<", 2024)), [LEAVE]),
-        (where(condition("date", "after", "2024-01-01")), [RESTART]),
+        (where(condition("date", "after", "2024-01-01"), condition("date", "before", "2025")), [RESTART]),
         (where(condition("author", "empty")), [LEAVE]),
         (where(condition(["team", "author"], "=", "Ada")), [RESTART]),
         (where(condition("team", "is", "ops"), condition("year", "=", 2020), logical_operator="or"), both),
         (where(condition("team", "in", ["ops", "hr"])), both),
+        (where(condition("team", "in", "hr, dev")), [LEAVE]),
+        (where(condition("team", "not in", "hr, dev")), [RESTART]),
+        (where(condition("team", "contains", "P")), [RESTART]),
+        (where(condition("team", "not contains", "p")), [LEAVE]),
+        (where(condition("team", "start with", "op")), [RESTART]),
+        (where(condition("team", "end with", "R")), [LEAVE]),
+        (where(condition("year", "is", "2024")), [RESTART]),
+        (where(condition("year", "is not", "2024")), [LEAVE]),
+        (where(condition("year", "=", "2024.0")), [RESTART]),
+        (where(condition("year", "≠", "2024.0")), [LEAVE]),
+        (where(condition("year", "≥", "2024")), [RESTART]),
+        (where(condition("year", "≤", "2020")), [LEAVE]),
+        (where(condition("year", ">", "2020")), [RESTART]),
+        (where(condition("year", "start with", "202")), both),
+        (where(condition("date", "before", "2024-04"), condition("team", "not empty")), [RESTART]),
+        (where(condition("date", "is", "05.03.2024")), [RESTART]),
+        (where(condition("team", "is")), both),
+        (where(condition("gone", "null")), both),
+        (where(condition("team", "not null")), both),
         (where(), both),
         ({"metadata_condition": None}, both),
     ):
         with subtests.test(given=given):
             assert paths(retrieve(tool, workspace, **given)) == expected
+
+
+def test_dify_narrows_by_what_it_is_shown_of_documents(tool, workspace, subtests):
+    shown = {
+        paths(retrieve(tool, workspace, **where(condition("path", "is", path))))[0]
+        for path in (RESTART, LEAVE)
+    }
+    assert shown == {RESTART, LEAVE}
+    first = retrieve(tool, workspace, "restart").json()["records"][0]["metadata"]
+    both = [LEAVE, RESTART]
+    for name, operator, value, expected in (
+        ("path", "start with", "guides/r", [RESTART]),
+        ("path", "end with", "LEAVE.md", [LEAVE]),
+        ("path", "not contains", "start", [LEAVE]),
+        ("path", "in", [RESTART, "x"], [RESTART]),
+        ("title", "is", "restart", [RESTART]),
+        ("title", "is not", "Restart", [LEAVE]),
+        ("document_name", "contains", "EST", [RESTART]),
+        ("source", "is", first["source"], both),
+        ("source", "not in", [first["source"]], []),
+        ("source", "end with", first["source"][1:], both),
+        ("author", "is", "ada", [RESTART]),
+        ("author", "is not", "Ada", [LEAVE]),
+        ("author", "start with", "A", [RESTART]),
+        ("author", "not empty", None, [RESTART]),
+        ("document_id", "is", first["document_id"], [RESTART]),
+        ("document_id", "start with", first["document_id"][:9], [RESTART]),
+        ("document_id", "is", "none", []),
+        ("date", "is", first["date"], [RESTART]),
+        ("date", "start with", "2024-03", [RESTART]),
+        ("date", "after", "2024-03-05", [LEAVE]),
+        ("date", "empty", None, []),
+        ("citation", "is", first["citation"], [RESTART]),
+        ("citation", "contains", "guides/", both),
+    ):
+        with subtests.test(name=name, operator=operator):
+            assert paths(retrieve(tool, workspace, **where(condition(name, operator, value)))) == expected
+    assert retrieve(tool, workspace, **where(condition("path", ">", "a"))).status_code == 400
 
 
 def test_dify_sends_names_as_strings_and_nulls(tool, workspace, subtests):
@@ -96,6 +155,7 @@ def test_dify_sends_names_as_strings_and_nulls(tool, workspace, subtests):
         ({"conditions": [ops]}, [RESTART]),
         ({"logical_operator": None, "conditions": [ops, {**ops, "value": "hr"}]}, []),
         ({"logical_operator": "and", "conditions": None}, [LEAVE, RESTART]),
+        ({"conditions": [{**ops, "value": None}, {**ops, "value": [None, "hr"]}]}, [LEAVE]),
         ({}, [LEAVE, RESTART]),
     ):
         with subtests.test(given=given):
@@ -167,6 +227,10 @@ def test_openai_client_narrows_by_attributes(sdk, workspace, subtests):
     for filters, expected in (
         (ops, [RESTART]),
         (comparison("ne", "team", "ops"), [LEAVE]),
+        (comparison("eq", "year", "2024"), [RESTART]),
+        (comparison("eq", "title", "restart"), [RESTART]),
+        (comparison("ne", "author", "Ada"), [LEAVE]),
+        (comparison("in", "filename", [RESTART]), [RESTART]),
         (comparison("in", "team", ["ops", "dev"]), [RESTART]),
         (comparison("nin", "team", ["ops", "dev"]), [LEAVE]),
         (both, [RESTART]),

@@ -120,6 +120,9 @@ OF_FIELDS = [
     {"$date": {"gte": "2024-05", "lte": "2024-05-01"}},
     {"$date": {"starts_with": "2024-05"}},
     {"$date": {"exists": True}},
+    {"$date": {"ends_with": "01T12:00:00+00:00"}},
+    {"$date": {"contains": "5-01T"}},
+    {"$document_id": {"contains": ["0", "1", "2", "3"]}},
     {"$title": {"exists": True}},
     {"$path": {"not": {"ends_with": ".md"}}},
 ]
