@@ -18,6 +18,7 @@ from search.libraries.ids import MAX_ID_CHARS
 from search.mcp.tools.json_schemas import without_refs
 from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
 from search.models.source import MAX_TAG_CHARS
+from search.retrieval.errors import preview
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.sanitize import strip_unstorable
@@ -27,6 +28,7 @@ CODE_TOKENS: Final = 8_000
 MOST_HITS: Final = 100
 MOST_AROUND: Final = 100
 _MOST_CHARS: Final = 4_000
+_MOST_UNKNOWN: Final = 5
 _STRICT: Final = ConfigDict(extra="forbid")
 
 Arguments = TypeVar("Arguments")
@@ -60,7 +62,7 @@ MaxTokens = Annotated[
     Field(
         ge=LEAST_TOKENS,
         le=MOST_TOKENS,
-        description="The most tokens of the answer; it is cut where a passage ends.",
+        description="The most tokens of the answer; it ends with a whole passage, only the first one is cut.",
     ),
 ]
 
@@ -91,6 +93,14 @@ class SearchArguments:
     ] = "relevance"
     k: Annotated[
         int | None, Field(ge=1, le=MOST_HITS, description="The most hits; left out: the workspace's setting.")
+    ] = None
+    max_per_document: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=MOST_HITS,
+            description="The most hits of one document; 0: no limit; left out: 2, or as many as fill up k.",
+        ),
     ] = None
     filters: Filters = field(default_factory=SearchFilters)
     max_tokens: MaxTokens = DEFAULT_TOKENS
@@ -233,20 +243,35 @@ _METADATA: Final = {
 
 
 def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:
-    """Parse a tool's arguments; null for an optional one means the default.
+    """Parse a tool's arguments, without unknown ones; null for an optional one means the default.
 
     Raises InvalidRequest, naming the argument, InvalidQuery, InvalidFilter.
     """
     check_text(dict(given), _query_text_fields(type_))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
-    optional = {each.name for each in fields(type_) if not _is_required(each)}  # type: ignore[arg-type]  # all are dataclasses
-    stated = {name: value for name, value in given.items() if value is not None or name not in optional}
+    optional = {each.name: not _is_required(each) for each in fields(type_)}  # type: ignore[arg-type]  # all are dataclasses
+    stated = {
+        name: value
+        for name, value in given.items()
+        if name in optional and not (value is None and optional[name])
+    }
     try:
         arguments: Arguments = adapter_of(type_).validate_python(stated)  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     except ValidationError as error:
-        known = ", ".join(each.name for each in fields(type_))  # type: ignore[arg-type]  # all are dataclasses
-        errors = [_field_error(each, known) for each in error.errors(include_url=False, include_input=False)]
+        errors = [_field_error(each) for each in error.errors(include_url=False, include_input=False)]
+        if note := unknown_note(type_, given):
+            errors.append(FieldError(field="arguments", message=note))
         raise InvalidRequest(errors[0].message, errors=errors) from error
     return arguments
+
+
+def unknown_note(type_: type[Any], given: Mapping[str, Any]) -> str:
+    """Return a note on the arguments that a tool doesn't have; '' without such."""
+    known = [each.name for each in fields(type_)]
+    unknown = [preview(name) for name in given if name not in known]
+    if not unknown:
+        return ""
+    listed = ", ".join(unknown[:_MOST_UNKNOWN])
+    return f"There is no argument {listed}, so it was ignored; there are: {', '.join(known)}."
 
 
 def _is_required(argument: DataclassField[Any]) -> bool:
@@ -260,10 +285,9 @@ def _query_text_fields(type_: type[Any]) -> frozenset[str]:
     }
 
 
-def _field_error(error: Any, known: str) -> FieldError:
+def _field_error(error: Any) -> FieldError:
     place, wanted = locate_error(error)
     message = {
-        "unexpected_keyword_argument": f"There is no such argument; there are: {known}.",
         "missing_keyword_only_argument": "It is needed.",
         "missing": "It is needed.",
     }.get(error["type"], f"{wanted}.")

@@ -57,7 +57,7 @@ def _requested_lines(target: ResolvedDocument, given: FetchArguments) -> LineRan
 
 
 def _too_small(text: str) -> str:
-    return f"The first takes {count_tokens(text)} tokens; ask with a larger max_tokens."
+    return f"The text is cut: it takes {count_tokens(text)} tokens; ask with a larger max_tokens."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ Those of `search` and `fetch` have the fields that ChatGPT expects of tools with
 JSON as text (https://platform.openai.com/docs/mcp).
 """
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,15 +51,21 @@ class FoundText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOutput:
-    """Hits, best first; notes only if something is missing."""
+class NotedOutput:
+    """A result with notes, if something is missing or was ignored."""
 
-    results: tuple[FoundText, ...]
     notes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchOutput:
+class SearchOutput(NotedOutput):
+    """Hits, best first."""
+
+    results: tuple[FoundText, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOutput(NotedOutput):
     """The text at an id."""
 
     id: str
@@ -81,7 +88,7 @@ class LibraryOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LibrariesOutput:
+class LibrariesOutput(NotedOutput):
     """Libraries, best first."""
 
     libraries: tuple[LibraryOutput, ...]
@@ -97,7 +104,7 @@ class SnippetOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocsOutput:
+class DocsOutput(NotedOutput):
     """A library's rules and its best snippets."""
 
     rules: tuple[str, ...]
@@ -105,7 +112,7 @@ class DocsOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeOutput:
+class CodeOutput(NotedOutput):
     """Code as text, and the places that it is from."""
 
     text: str
@@ -124,7 +131,7 @@ class CitedOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerOutput:
+class AnswerOutput(NotedOutput):
     """An answer, with markers [#n]."""
 
     answer_id: str
@@ -133,6 +140,18 @@ class AnswerOutput:
     reason: str | None = None
     text: str
     citations: tuple[CitedOutput, ...]
+
+
+def add_note(output: ToolOutput, note: str) -> ToolOutput:
+    """Return a result with one more note, in its text, too."""
+    data = {**output.data, "notes": [*output.data.get("notes", ()), note]}
+    is_json = output.text.startswith("{")
+    return ToolOutput(text=to_json(data) if is_json else f"{output.text}\n\n{note}", data=data)
+
+
+def to_json(value: object) -> str:
+    """Return a value as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def output_schema(type_: type[Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from search.mcp.tools.arguments import (
     SearchArguments,
     input_schema,
     read_arguments,
+    unknown_note,
 )
 from search.mcp.tools.ask import ask_tool
 from search.mcp.tools.code import codebase_tool
@@ -32,6 +33,7 @@ from search.mcp.tools.outputs import (
     LibrariesOutput,
     SearchOutput,
     ToolOutput,
+    add_note,
 )
 from search.mcp.tools.search import search_tool
 
@@ -142,11 +144,12 @@ def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolAnswer:
     """
     try:
         call = choose_workspace(tool, call, given.get(WORKSPACE))
-        arguments = read_arguments(
-            tool.arguments, {name: value for name, value in given.items() if name != WORKSPACE}
-        )
+        named = {name: value for name, value in given.items() if name != WORKSPACE}
+        arguments = read_arguments(tool.arguments, named)
         with acting_in(call.access.workspace.pk):
             output = tool.answer(call, arguments)
+        if note := unknown_note(tool.arguments, named):
+            output = add_note(output, note)
         return ToolAnswer(text=output.text, data=output.data)
     except CallStopped:
         raise

@@ -1,7 +1,7 @@
 """`search`: hits with their citations, as titles, snippets or whole passages."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -31,6 +31,7 @@ from search.retrieval.types import (
 )
 from search.settings.search_settings import SearchSettings
 
+_PER_DOCUMENT: Final = 2
 _NOTHING: Final = "Nothing was found. Try other words, or fewer filters."
 
 
@@ -42,7 +43,11 @@ def search_tool(call: Call, given: SearchArguments) -> ToolOutput:
     query = _build_query(call.access, given)
     started = time.perf_counter()
     scope = resolve_scope_at_seq(workspace, query.filters, call.access.reader, None)
-    found = search_in_scope(workspace, scope, query, with_snippets=given.detail == "snippets")
+    is_short = given.detail == "snippets"
+    found = search_in_scope(workspace, scope, query, with_snippets=is_short)
+    if given.max_per_document is None and query.per_file_cap and _count_found(found.hits) < query.k:
+        everything = search_in_scope(workspace, scope, replace(query, per_file_cap=0), with_snippets=is_short)
+        found = replace(found, hits=_fill_up(found.hits, everything.hits)[: query.k])
     result = replace(found, took_ms=milliseconds_since(started))
     record_query(workspace, result, door=Door.MCP, caller=call.access.identity)
     call.step(1, 2, f"{len(result.hits)} hits")
@@ -51,6 +56,19 @@ def search_tool(call: Call, given: SearchArguments) -> ToolOutput:
         passages = read_passages(scope, list(texts))
         texts = {chunk_id: text for chunk_id, (_, text) in passages.items()}
     return hits_output(call, result, texts, given.max_tokens)
+
+
+def _count_found(hits: Sequence[SearchHit]) -> int:
+    return sum(not hit.related for hit in hits)
+
+
+def _fill_up(hits: Sequence[SearchHit], others: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    """Return hits with others behind them, each once; related ones last."""
+    by_id = {hit.chunk_id: hit for hit in (*hits, *others)}
+    return tuple(
+        replace(hit, rank=rank)
+        for rank, hit in enumerate(sorted(by_id.values(), key=lambda hit: hit.related), start=1)
+    )
 
 
 def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
@@ -62,11 +80,19 @@ def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
         fusion=None if given.fusion is None else Fusion(given.fusion),
         sort=Sort(given.sort),
         k=given.k or settings.default_k,
+        per_file_cap=_cap_of(given),
         filters=given.filters,
         snippet_chars=settings.snippet_chars,
         include=(Include.TEXT,) if given.detail == "passages" else (),
         max_text_chars=MAX_TEXT_CHARS,
     )
+
+
+def _cap_of(given: SearchArguments) -> int:
+    """Return the most hits of one document; another order than by relevance has no limit of its own."""
+    if given.max_per_document is not None:
+        return given.max_per_document
+    return _PER_DOCUMENT if Sort(given.sort) is Sort.RELEVANCE else 0
 
 
 def _search_several(call: Call, given: SearchArguments) -> ToolOutput:

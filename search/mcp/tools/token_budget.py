@@ -4,7 +4,9 @@ In JSON its quotes are the marks.
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate, takewhile, zip_longest
 from typing import Any, Final
 from xml.sax.saxutils import quoteattr
@@ -14,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from kebab.errors import InvalidRequest
 from search.context import BudgetUnit
 from search.context.budget import text_counter
-from search.mcp.tools.outputs import ToolOutput, dump
+from search.mcp.tools.outputs import FoundText, ToolOutput, dump, to_json
 
 #: A smaller budget has no room for a passage.
 LEAST_TOKENS: Final = 100
@@ -22,6 +24,8 @@ MOST_TOKENS: Final = 100_000
 _MARK_CHARS: Final = 8
 _BETWEEN: Final = "\n\n"
 _RESULTS: Final = '{"results": ['
+_MARK: Final = " […]"
+_CUT: Final = "The text is cut; fetch takes the id for all of it, or ask with a larger max_tokens."
 
 
 class Frame:
@@ -97,10 +101,12 @@ def fit_blocks(max_tokens: int, head: str, blocks: Sequence[str], foot: Callable
     return join_parts(head, *blocks[:kept], foot(kept))
 
 
-def fit_results(max_tokens: int, results: Sequence[Any], notes: Sequence[str]) -> ToolOutput:
-    """Return the first results that fit, one a line, as JSON; notes name what is missing."""
-    dumped = [dump(each) for each in results]
-    lines = [to_json(each) for each in dumped]
+def fit_results(max_tokens: int, results: Sequence[FoundText], notes: Sequence[str]) -> ToolOutput:
+    """Return the first results that fit, one a line, as JSON; notes name what is missing.
+
+    The first one is cut, if that makes it fit.
+    """
+    lines = [to_json(dump(each)) for each in results]
 
     def noted(kept: int) -> list[str]:
         return [*notes, *filter(None, [omission_note(lines, kept)])]
@@ -108,9 +114,30 @@ def fit_results(max_tokens: int, results: Sequence[Any], notes: Sequence[str]) -
     def foot(kept: int) -> str:
         return f'], "notes": {to_json(noted(kept))}}}' if noted(kept) else "]}"
 
+    def compose(kept: int) -> str:
+        return "\n".join([_RESULTS, ",\n".join(lines[:kept]), foot(kept)])
+
+    def compose_cut(cut: str) -> str:
+        found = replace(first, text=cut, metadata=replace(first.metadata, more=_CUT))
+        lines[0] = to_json(dump(found))
+        return compose(1)
+
     kept = count_fitting(max_tokens, _RESULTS, [f"{line}," for line in lines], foot)
-    text = "\n".join([_RESULTS, ",\n".join(lines[:kept]), foot(kept)])
+    text = compose(kept)
+    if results and not kept and (first := results[0]).text:
+        fits = _find_cut(first.text, lambda cut: count_tokens(compose_cut(cut)) <= max_tokens)
+        text = compose_cut(fits) if fits else text
     return ToolOutput(text=text, data=json.loads(text))
+
+
+def _find_cut(text: str, fits: Callable[[str], bool]) -> str:
+    """Return the longest beginning of a text that fits with the mark of a cut; '' for none."""
+
+    def cut(length: int) -> str:
+        return f"{text[:length].rstrip()}{_MARK}"
+
+    length = bisect_left(range(1, len(text)), True, key=lambda tried: not fits(cut(tried)))
+    return cut(length) if length and fits(cut(length)) else ""
 
 
 def fit_text(
@@ -122,7 +149,8 @@ def fit_text(
 ) -> ToolOutput:
     """Return, as JSON, what `describe` makes of the first pieces that fit, joined, and of their number.
 
-    Its result may have a label for each piece. Raises InvalidRequest if not even that without text fits.
+    Of none it gets as much of the first one as fits. Its result may have a label for each piece. Raises
+    InvalidRequest if not even that without text fits.
     """
 
     def compose(kept: int) -> str:
@@ -139,6 +167,13 @@ def fit_text(
         if kept == 0:
             raise _too_few(max_tokens)
         kept -= 1
+    if pieces and not kept:
+
+        def compose_cut(cut: str) -> str:
+            return to_json(dump(describe(cut, 0)))
+
+        fits = _find_cut(pieces[0], lambda cut: count_tokens(compose_cut(cut)) <= max_tokens)
+        text = compose_cut(fits) if fits else text
     return ToolOutput(text=text, data=json.loads(text))
 
 
@@ -148,11 +183,6 @@ def omission_note(blocks: Sequence[str], kept: int) -> str:
         return ""
     needed = count_tokens(blocks[kept])
     return f"{len(blocks) - kept} more did not fit; the next takes {needed} tokens. Ask with a larger budget."
-
-
-def to_json(value: object) -> str:
-    """Return a value as JSON on one line."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def on_one_line(text: str) -> str:

@@ -94,6 +94,20 @@ def test_too_small_a_budget_names_the_tokens_needed(over_http):
     assert tokens(text) <= 100 < int(needed)
 
 
+def test_passage_longer_than_the_budget_is_cut_and_marked(over_http, shelf):
+    whole = over_http.data("search", query="scanstring", detail="passages", k=1)["results"][0]
+    text = over_http.text("search", query="scanstring", detail="passages", k=1, max_tokens=300)
+    (cut,) = json.loads(text)["results"]
+    assert 270 < tokens(text) <= 300
+    assert cut["text"].endswith(" […]")
+    assert whole["text"].startswith(cut["text"].removesuffix(" […]"))
+    assert cut["metadata"]["more"]
+    fetched = over_http.text("fetch", id=whole["id"], max_tokens=300)
+    assert 270 < tokens(fetched) <= 300
+    assert whole["text"].startswith(json.loads(fetched)["text"].removesuffix(" […]"))
+    assert json.loads(fetched)["metadata"]["more"]
+
+
 def test_blocks_beyond_the_token_budget_are_dropped_whole():
     blocks = [f"block {number} of some words" for number in range(9)]
     for budget in range(20, 200, 3):

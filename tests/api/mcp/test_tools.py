@@ -1,11 +1,14 @@
 """Tools as the SDK's client lists and calls them."""
 
+from collections import Counter
+
 import pytest
 from mcp import MCPError
 
 from tests.api.mcp.clients import text_of
 
 TOOLS = ["search", "fetch", "resolve-library-id", "query-docs", "codebase-retrieval", "ask"]
+LOG = "log/harbour.md"
 NOBODYS = "00000000-0000-4000-8000-000000000000"
 REACT = {"libraryId": "/facebook/react", "query": "hooks"}
 CODE = {"source": "stdlib", "information_request": "How is a string scanned?"}
@@ -20,7 +23,8 @@ CALLS = [
 BAD = [
     ("search", {}, "query:"),
     ("search", {"query": None}, "query:"),
-    ("search", {"query": "a", "qurey": "b"}, "qurey:"),
+    ("search", {"qurey": "b"}, "qurey"),
+    ("search", {"query": "a", "max_per_document": -1}, "max_per_document:"),
     ("search", {"query": "a", "k": 0}, "k:"),
     ("search", {"query": "a", "k": "many"}, "k:"),
     ("search", {"query": "a", "mode": "magic"}, "mode:"),
@@ -85,6 +89,36 @@ def test_bad_argument_is_an_error_of_the_tool(line, subtests):
         with subtests.test(name=name, given=str(given)):
             assert result.is_error
             assert message in text_of(result)
+
+
+def test_unknown_argument_is_ignored_with_a_note(line, subtests):
+    async def ask(client):
+        return [await client.call_tool(name, {**given, "lmit": 3, "top": 2}) for name, given, _ in CALLS]
+
+    for (name, _, text), result in zip(CALLS, line.use(ask), strict=True):
+        with subtests.test(name):
+            assert not result.is_error
+            assert text in text_of(result)
+            assert "'lmit', 'top'" in result.structured_content["notes"][-1]
+            assert result.structured_content["notes"][-1] in text_of(result)
+
+
+def test_hits_are_of_several_documents(over_http, shelf, subtests):
+    def documents(**given):
+        hits = over_http.data("search", query="the tides", mode="lexical", **given)["results"]
+        return [hit["metadata"]["citation"].partition("#")[0] for hit in hits]
+
+    uncapped = documents(k=6, max_per_document=0)
+    assert max(Counter(uncapped).values()) > 2
+    for given, most in (({}, 2), ({"max_per_document": None}, 2), ({"max_per_document": 1}, 1)):
+        with subtests.test(given=given):
+            found = documents(k=4, **given)
+            assert len(found) == (4 if most == 2 else len(set(found)))
+            assert max(Counter(found).values()) == most
+    of_one = {"filters": {"path_glob": LOG}}
+    assert documents(k=4, **of_one) == [LOG] * 4
+    assert documents(k=4, max_per_document=2, **of_one) == [LOG] * 2
+    assert len(documents(k=6, sort="date")) == 6
 
 
 def test_null_stands_for_the_default_of_an_optional_argument(over_http):
