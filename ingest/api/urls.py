@@ -2,7 +2,23 @@
 
 from django.urls import URLPattern, path
 
-from ingest.api.adapters.openai_files import FilesView, FileView, StoreFilesView, StoreFileView
+from ingest.api.adapters.openai_files import (
+    FileContentView,
+    FilesView,
+    FileView,
+    StoreFileContentView,
+    StoreFilesView,
+    StoreFileView,
+)
+from ingest.api.adapters.openai_stores import (
+    FileBatchCancelView,
+    FileBatchesView,
+    FileBatchFilesView,
+    FileBatchView,
+    OtherCallView,
+    VectorStoresView,
+    VectorStoreView,
+)
 from ingest.api.documents.bulk import BulkDocumentsView
 from ingest.api.documents.views import DocumentFileView, DocumentsView, OneDocumentView
 from ingest.api.embedding import (
@@ -39,14 +55,29 @@ from kebab.http.api.urls import below_workspace
 
 _SOURCE = "/sources/<uuid:source_id>"
 _JOB = "/jobs/<uuid:job_id>"
-_STORE_FILES = "openai/vector_stores/<str:store>/files"
+_STORES = "openai/vector_stores"
+_STORE_FILES = f"{_STORES}/<str:store>/files"
+_BATCHES = f"{_STORES}/<str:store>/file_batches"
 _RUN = "/eval/runs/<uuid:run_id>"
 
 urlpatterns: list[URLPattern] = [
     path("openai/files", FilesView.as_view(), name="api-openai-files"),
     path("openai/files/<str:file_id>", FileView.as_view(), name="api-openai-file"),
+    path("openai/files/<str:file_id>/content", FileContentView.as_view(), name="api-openai-file-content"),
+    path(_STORES, VectorStoresView.as_view(), name="api-openai-stores"),
+    path(f"{_STORES}/<str:store>", VectorStoreView.as_view(), name="api-openai-store"),
     path(_STORE_FILES, StoreFilesView.as_view(), name="api-openai-store-files"),
     path(f"{_STORE_FILES}/<str:file_id>", StoreFileView.as_view(), name="api-openai-store-file"),
+    path(
+        f"{_STORE_FILES}/<str:file_id>/content",
+        StoreFileContentView.as_view(),
+        name="api-openai-store-file-content",
+    ),
+    path(_BATCHES, FileBatchesView.as_view(), name="api-openai-batches"),
+    path(f"{_BATCHES}/<str:batch_id>", FileBatchView.as_view(), name="api-openai-batch"),
+    path(f"{_BATCHES}/<str:batch_id>/cancel", FileBatchCancelView.as_view(), name="api-openai-batch-cancel"),
+    path(f"{_BATCHES}/<str:batch_id>/files", FileBatchFilesView.as_view(), name="api-openai-batch-files"),
+    path("openai/<path:call>", OtherCallView.as_view(), name="api-openai-other"),
     below_workspace("/documents", DocumentsView.as_view(), "api-documents"),
     below_workspace("/documents/bulk", BulkDocumentsView.as_view(), "api-documents-bulk"),
     below_workspace("/documents/file", DocumentFileView.as_view(), "api-document-file"),

@@ -4,7 +4,7 @@ from django.urls import path
 
 from kebab.http.api.urls import below_workspace
 from search.api.adapters.dify import DifyRetrievalView
-from search.api.adapters.openai import VectorStoreSearchView, VectorStoresView, VectorStoreView
+from search.api.adapters.openai import VectorStoreSearchView
 from search.api.analytics import AnalyticsView
 from search.api.answers.views import AnswerCheckView, AnswersView, AskView, OneAnswerView
 from search.api.bulk import BulkSearchView
@@ -28,7 +28,6 @@ from search.api.search import SearchView
 from search.api.several import SeveralSearchView
 from search.api.suggest import SuggestView
 
-_STORES = "openai/vector_stores"
 _DOCUMENT = "/documents/<hex32:doc_id>"
 _TOPICS = "/eval/topics"
 _SAVED = "/saved-searches/<uuid:search_id>"
@@ -67,8 +66,8 @@ urlpatterns = [
     below_workspace("/chunks/<hex32:chunk_id>", ChunkView.as_view(), "api-chunk"),
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
     path("dify/retrieval", DifyRetrievalView.as_view(), name="api-dify-retrieval"),
-    path(_STORES, VectorStoresView.as_view(), name="api-openai-stores"),
-    path(f"{_STORES}/<str:store>", VectorStoreView.as_view(), name="api-openai-store"),
-    path(f"{_STORES}/<str:store>/search", VectorStoreSearchView.as_view(), name="api-openai-search"),
+    path(
+        "openai/vector_stores/<str:store>/search", VectorStoreSearchView.as_view(), name="api-openai-search"
+    ),
     path("search", SeveralSearchView.as_view(), name="api-search-several"),
 ]

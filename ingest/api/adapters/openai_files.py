@@ -3,21 +3,20 @@
 https://platform.openai.com/docs/api-reference/files and …/vector-stores-files
 """
 
-import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Final
 
+from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ingest.api.adapters.stored_files import STATUSES, StoredFile, find_file, list_files, uploads
 from ingest.api.documents.parsers import UploadParser, check_size
 from ingest.api.documents.views import CHANGE
-from ingest.api.querysets import readable_jobs
-from ingest.jobs.queue.report import refused_item
-from ingest.models import OPEN_STATES, Job, JobKind, JobState
 from ingest.services.source_definition import UPLOADS
 from ingest.services.uploads import (
     Upload,
@@ -29,7 +28,9 @@ from ingest.services.uploads import (
 )
 from kebab.errors import InvalidRequest, NotFound
 from kebab.http.api.parsers import StrictJSONParser
+from kebab.http.api.serializers import StrictSerializer
 from kebab.identity.caller import Access, caller_access, caller_accesses
+from kebab.identity.permissions import Need
 from kebab.tenancy.current_workspace import acting_in
 from kebab.uuids import parse_uuid
 from search.api.adapters.openai import (
@@ -39,13 +40,14 @@ from search.api.adapters.openai import (
     MAX_VALUE_CHARS,
     OpenAiView,
 )
-from search.api.querysets import readable_documents
+from search.api.content import content_response
+from search.api.querysets import chunks_of, readable_documents, use_document_bytes
+from search.api.search import READ
 from search.corpus import DocumentLocation, ensure_version
-from search.models import Document
 
 _PROJECT: Final = "OpenAI-Project"
 _MAX_WORKSPACES: Final = 100
-_UNSUPPORTED: Final = frozenset({"no_parser", "old_format", "wrong_type"})
+_PURPOSES: Final = ("assistants", "user_data")
 
 
 class UploadedFileBody(serializers.Serializer[Any]):
@@ -55,10 +57,28 @@ class UploadedFileBody(serializers.Serializer[Any]):
     purpose = serializers.CharField(required=False)
 
 
-class AttachedFile(serializers.Serializer[Any]):
-    """A file to attach; the chunking strategy is Kebab's own."""
+class FilesQuery(StrictSerializer):
+    """The parameters of a list; `after` is the id of a file."""
 
-    file_id = serializers.CharField()
+    limit = serializers.IntegerField(min_value=1, max_value=10_000, default=1_000)
+    order = serializers.ChoiceField(["asc", "desc"], default="desc", help_text="By time.")
+    after = serializers.CharField(required=False, help_text="List what follows this file.")
+    purpose = serializers.CharField(required=False, help_text="Files are there for assistants only.")
+
+
+class StoreFilesQuery(StrictSerializer):
+    """The parameters of a list; `after` and `before` are ids of files."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=100, default=20)
+    order = serializers.ChoiceField(["asc", "desc"], default="desc", help_text="By time.")
+    after = serializers.CharField(required=False, help_text="List what follows this file.")
+    before = serializers.CharField(required=False, help_text="List what precedes this file.")
+    filter = serializers.ChoiceField(STATUSES, required=False)
+
+
+class Attributes(serializers.Serializer[Any]):
+    """The attributes of a file."""
+
     attributes = serializers.DictField(
         child=serializers.JSONField(), required=False, allow_null=True, help_text="Metadata of the document."
     )
@@ -80,92 +100,63 @@ class AttachedFile(serializers.Serializer[Any]):
         return attributes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """A file: its document, or the job that makes one or failed to."""
+class AttachedFile(Attributes):
+    """A file to attach; the chunking strategy is Kebab's own."""
 
-    id: str
-    document: Document | None
-    job: Job | None
-
-    @property
-    def status(self) -> str:
-        """Return `completed`, `in_progress` or `failed`."""
-        if self.job is not None and self.job.state in OPEN_STATES:
-            return "in_progress"
-        return "completed" if self.document is not None else "failed"
-
-    @property
-    def name(self) -> str:
-        """Return the path of the document."""
-        return self.document.path if self.document is not None else self._any_job.payload["path"]
-
-    @property
-    def created_at(self) -> int:
-        """Return the seconds since 1970 of the upload, or of the document's last change."""
-        at = self.document.indexed_at if self.document is not None else self._any_job.created_at
-        return int(at.timestamp())
-
-    @property
-    def _any_job(self) -> Job:
-        if self.job is None:
-            raise ValueError("a file has a document or a job")
-        return self.job
-
-    @property
-    def error(self) -> dict[str, str] | None:
-        """Return why there is no document."""
-        if self.status != "failed" or self.job is None:
-            return None
-        refused = refused_item(self.job)
-        if refused is None:
-            return {"code": "server_error", "message": self.job.error or f"The job {self.job.state}."}
-        code = "unsupported_file" if refused.reason in _UNSUPPORTED else "invalid_file"
-        return {"code": code, "message": f"{refused.reason}: {refused.detail}"}
+    file_id = serializers.CharField()
 
 
-class _FilesView(OpenAiView):
-    """A view of files of the workspace that the caller may change."""
+class FilesOfWorkspaceView(OpenAiView):
+    """A view of files of a workspace."""
 
-    def enter(self, store: str | None = None) -> Access:
+    def enter(self, store: str | None = None, need: Need = CHANGE) -> Access:
         """Return the access to a workspace: the given one, that of the header, or the only one.
 
         Raises NotFound, Forbidden, InvalidRequest.
         """
         named = store or self.request.headers.get(_PROJECT)
-        access = caller_access(self.caller, named) if named else self._only_access()
-        CHANGE.check(access)
+        access = caller_access(self.caller, named) if named else self._only_access(need)
+        need.check(access)
         self.acting.enter_context(acting_in(access.workspace.pk))
         return access
 
-    def _only_access(self) -> Access:
+    def _only_access(self, need: Need) -> Access:
         every = caller_accesses(self.caller, limit=_MAX_WORKSPACES)
-        found = [access for access in every if CHANGE.allows(access)]
+        found = [access for access in every if need.allows(access)]
         if len(found) > 1:
-            raise InvalidRequest(f"You may change several workspaces; name one in the header {_PROJECT}.")
+            raise InvalidRequest(f"You may use several workspaces; name one in the header {_PROJECT}.")
         if not every:
             raise NotFound
         return (found or every)[0]
 
 
-class FilesView(_FilesView):
+class FilesView(FilesOfWorkspaceView):
     """Uploads."""
 
     parser_classes = (UploadParser,)
+    queries: ClassVar = {"GET": FilesQuery}
+
+    @extend_schema(responses={200: {"type": "object"}})
+    def get(self, request: Request) -> Response:
+        """List the documents of the workspace, and the uploads that have not become one."""
+        access = self.enter(need=READ)
+        purpose = self.query.get("purpose", _PURPOSES[0])
+        found, has_more = list_files(access, self.query) if purpose in _PURPOSES else ([], False)
+        return Response(page_of_files([_file_body(file, purpose, 0) for file in found], has_more))
 
     @extend_schema(request={"multipart/form-data": UploadedFileBody}, responses={200: {"type": "object"}})
     def post(self, request: Request) -> Response:
         """Upload a file; it becomes a document, and replaces one of the same name."""
         access = self.enter()
-        given = _clean(UploadedFileBody, request)
+        given = clean_body(UploadedFileBody, request)
         name, content = given["file"].name, check_size(given["file"].read())
         upload = Upload(source=UPLOADS, path=name, version="", content=content)
         job = accept_upload(access.workspace, upload, reader=access.reader, requested_by=access.actor).job
-        file = _File(id=f"{FILE}{job.payload['doc_id']}", document=None, job=job)
+        file = StoredFile(id=f"{FILE}{job.payload['doc_id']}", document=None, job=job)
         return Response(_file_body(file, given.get("purpose", "assistants"), len(content)))
 
 
-class FileView(_FilesView):
+class FileView(FilesOfWorkspaceView):
     """One file."""
 
     @extend_schema(responses={200: {"type": "object"}})
@@ -181,24 +172,43 @@ class FileView(_FilesView):
         return Response({"id": file_id, "object": "file", "deleted": True})
 
 
-class StoreFilesView(_FilesView):
+class FileContentView(FilesOfWorkspaceView):
+    """The bytes of a file."""
+
+    @extend_schema(responses={(200, "application/octet-stream"): {"type": "string", "format": "binary"}})
+    def get(self, request: Request, file_id: str) -> HttpResponseBase:
+        """Return the original file."""
+        access = self.enter(need=READ)
+        doc_id = find_file(access, file_id).doc_id
+        return use_document_bytes(access.workspace, access.reader, doc_id, partial(content_response, request))
+
+
+class StoreFilesView(FilesOfWorkspaceView):
     """The files of a workspace."""
 
     parser_classes = (StrictJSONParser,)
+
+    queries: ClassVar = {"GET": StoreFilesQuery}
+
+    @extend_schema(responses={200: {"type": "object"}})
+    def get(self, request: Request, store: str) -> Response:
+        """List the files of a workspace."""
+        access = self.enter(store, READ)
+        found, has_more = list_files(access, self.query, self.query.get("filter"))
+        return Response(page_of_files([store_file_body(access, file) for file in found], has_more))
 
     @extend_schema(request=AttachedFile, responses={200: {"type": "object"}})
     def post(self, request: Request, store: str) -> Response:
         """Attach a file, which is in its workspace already; its attributes become metadata."""
         access = self.enter(store)
-        given = _clean(AttachedFile, request)
+        given = clean_body(AttachedFile, request)
         file = find_file(access, given["file_id"])
         attributes = given.get("attributes", {})
-        if attributes:
-            file = _state(access, file, attributes)
-        return Response(_store_file_body(access, file, attributes))
+        file = state_attributes(access, file, attributes) if attributes else file
+        return Response(store_file_body(access, file, attributes))
 
 
-class StoreFileView(_FilesView):
+class StoreFileView(FilesOfWorkspaceView):
     """One file of a workspace."""
 
     @extend_schema(responses={200: {"type": "object"}})
@@ -206,8 +216,15 @@ class StoreFileView(_FilesView):
         """Return the status of a file."""
         access = self.enter(store)
         file = find_file(access, file_id)
-        stated = (file.document.overrides.get("metadata") if file.document is not None else None) or {}
-        return Response(_store_file_body(access, file, stated))
+        return Response(store_file_body(access, file))
+
+    @extend_schema(request=Attributes, responses={200: {"type": "object"}})
+    def post(self, request: Request, store: str, file_id: str) -> Response:
+        """Replace the attributes of a file, which become metadata."""
+        access = self.enter(store)
+        attributes = clean_body(Attributes, request).get("attributes", {})
+        file = state_attributes(access, find_file(access, file_id), attributes)
+        return Response(store_file_body(access, file, attributes))
 
     @extend_schema(responses={200: {"type": "object"}})
     def delete(self, request: Request, store: str, file_id: str) -> Response:
@@ -216,41 +233,21 @@ class StoreFileView(_FilesView):
         return Response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
 
 
-def find_file(access: Access, file_id: str) -> _File:
-    """Return the file with this id. Raises NotFound."""
-    doc_id = parse_uuid(file_id.removeprefix(FILE))
-    if doc_id is None:
-        raise NotFound(f"There is no file {file_id[:80]!r}.")
-    documents = readable_documents(access.workspace, access.reader)
-    document = documents.filter(doc_id=doc_id).first()
-    job = _find_job(access, doc_id, is_open=True)
-    if document is None and job is None:
-        job = _find_job(access, doc_id, is_open=False)
-        if job is None or job.cancel_requested or _is_ingested(job):
-            raise NotFound(f"There is no file {file_id[:80]!r}.")
-    return _File(id=f"{FILE}{doc_id.hex}", document=document, job=job)
+class StoreFileContentView(FilesOfWorkspaceView):
+    """The text of a file."""
+
+    @extend_schema(responses={200: {"type": "object"}})
+    def get(self, request: Request, store: str, file_id: str) -> Response:
+        """Return the passages of a document in its order; none before it has been read."""
+        access = self.enter(store, READ)
+        doc_id = find_file(access, file_id).doc_id
+        texts = chunks_of(access.workspace, access.reader, doc_id).order_by("ordinal", "chunk_id")
+        passages = [{"type": "text", "text": text} for text in texts.values_list("text", flat=True)]
+        page = {"object": "vector_store.file_content.page", "data": passages}
+        return Response({**page, "has_more": False, "next_page": None})
 
 
-def _find_job(access: Access, doc_id: uuid.UUID, *, is_open: bool) -> Job | None:
-    uploads = _uploads(access, doc_id)
-    if is_open:
-        uploads = uploads.filter(state__in=OPEN_STATES, cancel_requested=False)
-    else:
-        uploads = uploads.exclude(state__in=OPEN_STATES)
-    found: Job | None = uploads.order_by("-created_at", "id").first()
-    return found
-
-
-def _uploads(access: Access, doc_id: uuid.UUID) -> Any:
-    jobs = readable_jobs(access).filter(kind=JobKind.INGEST_DOCUMENT, source__isnull=False)
-    return jobs.filter(payload__doc_id=doc_id.hex)
-
-
-def _is_ingested(job: Job) -> bool:
-    return job.state == JobState.SUCCEEDED and refused_item(job) is None
-
-
-def _state(access: Access, file: _File, attributes: Mapping[str, Any]) -> _File:
+def state_attributes(access: Access, file: StoredFile, attributes: Mapping[str, Any]) -> StoredFile:
     """Request the ingestion of a file with these attributes as metadata; a failed one stays as it is."""
     changes = {"metadata": dict(attributes)}
     if file.document is not None:
@@ -272,13 +269,13 @@ def _delete(access: Access, file_id: str) -> None:
     if doc_id is None:
         return
     # First the jobs: one of them may publish the document until its cancellation.
-    cancel_uploads(access, _uploads(access, doc_id))
+    cancel_uploads(access, uploads(access).filter(file=doc_id.hex))
     document = readable_documents(access.workspace, access.reader).filter(doc_id=doc_id).first()
     if document is not None:
         delete_document(access, document)
 
 
-def _file_body(file: _File, purpose: str, size_bytes: int) -> dict[str, Any]:
+def _file_body(file: StoredFile, purpose: str, size_bytes: int) -> dict[str, Any]:
     status = {"completed": "processed", "failed": "error"}.get(file.status, "uploaded")
     error = file.error
     return {
@@ -294,7 +291,12 @@ def _file_body(file: _File, purpose: str, size_bytes: int) -> dict[str, Any]:
     }
 
 
-def _store_file_body(access: Access, file: _File, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def store_file_body(
+    access: Access, file: StoredFile, attributes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return a file of a store with these attributes, or else with those that it has."""
+    if attributes is None:
+        attributes = (file.document.overrides.get("metadata") if file.document is not None else None) or {}
     return {
         "id": file.id,
         "object": "vector_store.file",
@@ -308,7 +310,14 @@ def _store_file_body(access: Access, file: _File, attributes: Mapping[str, Any])
     }
 
 
-def _clean(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+def page_of_files(files: Sequence[Mapping[str, Any]], has_more: bool) -> dict[str, Any]:
+    """Return a page of a list."""
+    ends = {"first_id": files[0]["id"], "last_id": files[-1]["id"]} if files else {}
+    return {"object": "list", "data": files, "first_id": None, "last_id": None, **ends, "has_more": has_more}
+
+
+def clean_body(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    """Return the fields of a body. Raises ValidationError."""
     body = serializer(data=request.data)
     body.is_valid(raise_exception=True)
     return dict(body.validated_data)

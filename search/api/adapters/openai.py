@@ -11,14 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.errors import FieldError, InvalidRequest
+from kebab.errors import FieldError, InvalidRequest, NotFound
 from kebab.http.api.problems import log_problem, summarize_problem
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import ApiView
-from kebab.identity.caller import Access, caller_access
+from kebab.identity.caller import Access
 from search.api.adapters.retrieval import MAX_HITS, compare_shown, find_passages
-from search.api.search import READ
-from search.api.several import searchable
 from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.query.metadata_filter import ALL, ANY
 from search.retrieval.types import SearchHit
@@ -29,9 +27,11 @@ FILE: Final = "file-"
 MAX_ATTRIBUTES: Final = 16
 MAX_NAME_CHARS: Final = 64
 MAX_VALUE_CHARS: Final = 512
-# A limit against exhaustion: the workspaces of one caller are sorted in memory.
-_MAX_STORES: Final = 10_000
 _BOUNDS: Final = ("gt", "gte", "lt", "lte")
+_OFFERED: Final = (
+    "It offers files (create, list, retrieve, content, delete) and vector_stores (list, retrieve, update,"
+    " search, files, file_batches): see docs/integrations.md."
+)
 _ERROR_TYPES: Final = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 
 
@@ -54,6 +54,13 @@ class OpenAiView(ApiView):
     """A view with OpenAI's errors."""
 
     error_serializer = OpenAiErrorSerializer
+    #: What to do instead of a method that it lacks.
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        """Raise NotFound, which says what there is instead."""
+        remedy = self.instead.get(request.method or "", "Kebab does not offer this call.")
+        raise NotFound(f"{remedy} {_OFFERED}")
 
     def handle_exception(self, error: Exception) -> Response:
         """Return the error in OpenAI's form."""
@@ -79,34 +86,6 @@ class VectorStoresQuery(StrictSerializer):
     order = serializers.ChoiceField(["asc", "desc"], default="desc", help_text="By time of creation.")
     after = serializers.CharField(required=False, help_text="List what follows this store.")
     before = serializers.CharField(required=False, help_text="List what precedes this store.")
-
-
-class VectorStoresView(OpenAiView):
-    """The workspaces of the caller."""
-
-    queries: ClassVar = {"GET": VectorStoresQuery}
-
-    @extend_schema(responses={200: {"type": "object"}})
-    def get(self, request: Request) -> Response:
-        """List the workspaces that the caller may search."""
-        found = searchable(self.caller, limit=_MAX_STORES)
-        is_descending = self.query["order"] == "desc"
-        found.sort(key=lambda each: (each.workspace.created_at, each.workspace.slug), reverse=is_descending)
-        page, has_more = _cut_page(found, self.query)
-        ids = [access.workspace.slug for access in page]
-        ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
-        return Response({"object": "list", "data": list(map(_store, page)), **ends, "has_more": has_more})
-
-
-class VectorStoreView(OpenAiView):
-    """One workspace."""
-
-    @extend_schema(responses={200: {"type": "object"}})
-    def get(self, request: Request, store: str) -> Response:
-        """Return a workspace as a vector store."""
-        access = caller_access(self.caller, store)
-        READ.check(access)
-        return Response(_store(access))
 
 
 class RankingOptions(serializers.Serializer[Any]):
@@ -182,7 +161,7 @@ def read_filter(given: Any) -> dict[str, Any]:
     raise InvalidFilter(f"There is no filter of the type {preview(kind)}; there are: {known}.")
 
 
-def _cut_page(found: Sequence[Access], query: Mapping[str, Any]) -> tuple[Sequence[Access], bool]:
+def cut_page(found: Sequence[Access], query: Mapping[str, Any]) -> tuple[Sequence[Access], bool]:
     """Return the page of a list, and whether there is more in its direction. Raises InvalidRequest.
 
     A page `before` a store ends next to it; any other begins the list, or next to the store it is `after`.
@@ -202,21 +181,6 @@ def _position(found: Sequence[Access], field: str, store: str) -> int:
         message = f"You may search no vector store {preview(store)}."
         raise InvalidRequest(message, errors=[FieldError(field=field, message=message)])
     return slugs.index(store)
-
-
-def _store(access: Access) -> dict[str, Any]:
-    workspace = access.workspace
-    return {
-        "id": workspace.slug,
-        "object": "vector_store",
-        "created_at": int(workspace.created_at.timestamp()),
-        "name": workspace.name,
-        "status": "completed",
-        "usage_bytes": 0,
-        "file_counts": {"in_progress": 0, "completed": 0, "failed": 0, "cancelled": 0, "total": 0},
-        "last_active_at": None,
-        "metadata": {},
-    }
 
 
 def _result(hit: SearchHit) -> dict[str, Any]:

@@ -409,3 +409,127 @@ def test_openai_client_pages_through_stores(workspace, subtests):
         for wrong in ({"limit": 0}, {"limit": 101}, {"order": "up"}, {"after": "missing"}):
             with subtests.test(wrong=wrong), pytest.raises(openai.BadRequestError, match=next(iter(wrong))):
                 client.vector_stores.list(**wrong)
+
+
+def upload(client, name, text="# A\n"):
+    return client.files.create(file=(name, text.encode()), purpose="assistants")
+
+
+def test_openai_client_lists_and_reads_files(uploader, workspace, subtests):
+    assert [file.filename for file in uploader.files.list(order="asc")] == [RESTART, LEAVE]
+    done = upload(uploader, "done.md", "# Done\n\nOil the pump.\n")
+    failed = uploader.files.create(file=("a.bin", bytes(range(256)) * 20), purpose="assistants")
+    run_jobs(workspace)
+    waiting = upload(uploader, "waiting.md")
+    listed = list(uploader.files.list(order="asc"))
+    assert [(file.filename, file.status) for file in listed] == [
+        (RESTART, "processed"),
+        (LEAVE, "processed"),
+        ("a.bin", "error"),
+        ("done.md", "processed"),
+        ("waiting.md", "uploaded"),
+    ]
+    upload(uploader, "done.md", "# Done\n\nOil the pump.\n")
+    assert [file.id for file in uploader.files.list(limit=2)] == [file.id for file in listed[::-1]]
+    assert list(uploader.files.list(purpose="fine-tune")) == []
+    ids = [file.id for file in listed]
+    for given, expected in (
+        ({"limit": 2}, ids[::-1][:2]),
+        ({"order": "asc", "after": failed.id, "limit": 2}, ids[3:5]),
+        ({"order": "asc", "before": waiting.id, "limit": 2}, ids[2:4]),
+        ({"after": done.id}, ids[2::-1]),
+        ({"filter": "failed"}, [failed.id]),
+        ({"filter": "in_progress"}, [waiting.id, done.id]),
+        ({"filter": "completed", "order": "asc"}, ids[:2]),
+        ({"filter": "cancelled"}, []),
+    ):
+        with subtests.test(given=given):
+            page = uploader.vector_stores.files.list(workspace.slug, **given)
+            assert [file.id for file in page.data] == expected
+    counts = uploader.vector_stores.retrieve(workspace.slug)
+    assert counts.file_counts.to_dict() == {
+        "in_progress": 2,
+        "completed": 2,
+        "failed": 1,
+        "cancelled": 0,
+        "total": 5,
+    }
+    assert (counts.status, counts.usage_bytes > 0) == ("in_progress", True)
+    run_jobs(workspace)
+    (store,) = uploader.vector_stores.list()
+    assert (store.status, store.file_counts.completed, store.file_counts.total) == ("completed", 4, 5)
+    assert uploader.files.content(done.id).text == "# Done\n\nOil the pump.\n"
+    (text,) = uploader.vector_stores.files.content(done.id, vector_store_id=workspace.slug)
+    assert "Oil the pump." in text.text
+    for read in (uploader.files.content, uploader.files.retrieve):
+        with pytest.raises(openai.NotFoundError):
+            read("file-" + "0" * 32)
+
+
+def test_openai_client_updates_attributes_and_the_name_of_a_store(uploader, workspace):
+    file = upload(uploader, "a.md")
+    run_jobs(workspace)
+    store = workspace.slug
+    updated = uploader.vector_stores.files.update(file.id, vector_store_id=store, attributes={"team": "hr"})
+    assert updated.attributes == {"team": "hr"}
+    run_jobs(workspace)
+    assert uploader.vector_stores.files.retrieve(file.id, vector_store_id=store).attributes == {"team": "hr"}
+    with pytest.raises(openai.PermissionDeniedError):
+        uploader.vector_stores.update(store, name="Pumps")
+    with client_of(mint_token(workspace, scopes=["search", "manage"])[1]) as manager:
+        assert manager.vector_stores.update(store, name="Pumps").name == "Pumps"
+        assert manager.vector_stores.retrieve(store).name == "Pumps"
+        with pytest.raises(openai.BadRequestError, match="metadata"):
+            manager.vector_stores.update(store, metadata={"a": "b"})
+
+
+def test_openai_client_attaches_files_in_batches(uploader, workspace):
+    store, batches = workspace.slug, uploader.vector_stores.file_batches
+    files = [upload(uploader, name) for name in ("a.md", "b.md", "c.md")]
+    ids = [file.id for file in files]
+    batch = batches.create(store, file_ids=ids[:2], attributes={"team": "ops"})
+    assert (batch.status, batch.file_counts.in_progress, batch.file_counts.total) == ("in_progress", 2, 2)
+    run_jobs(workspace)
+    ended = batches.retrieve(batch.id, vector_store_id=store)
+    assert (ended.status, ended.file_counts.completed) == ("completed", 2)
+    assert ended.created_at == batch.created_at
+    listed = batches.list_files(batch.id, vector_store_id=store, order="asc", filter="completed")
+    assert [file.id for file in listed] == ids[:2]
+    assert {file.attributes["team"] for file in listed} == {"ops"}
+    later = batches.list_files(batch.id, vector_store_id=store, order="asc", after=ids[0])
+    assert [file.id for file in later] == [ids[1]]
+
+    given = [{"file_id": upload(uploader, "d.md").id, "attributes": {"team": "hr"}}]
+    waiting = batches.create(store, files=given)
+    cancelled = batches.cancel(waiting.id, vector_store_id=store)
+    assert (cancelled.status, cancelled.file_counts.cancelled) == ("cancelled", 1)
+    for wrong in ({"file_ids": []}, {"file_ids": [f"file-{n:032x}" for n in range(101)]}):
+        with pytest.raises(openai.BadRequestError, match="1 to 100"):
+            batches.create(store, **wrong)
+    for wrong in ("vsfb_", "vsfb_x", "vsfb_" + "A" * 40, "x"):
+        with pytest.raises(openai.NotFoundError):
+            batches.retrieve(wrong, vector_store_id=store)
+
+
+def test_openai_client_is_told_what_to_use_instead_of_other_calls(uploader, workspace, subtests):
+    for call, remedy in (
+        (lambda: uploader.vector_stores.create(name="new"), "kebab workspace create"),
+        (lambda: uploader.vector_stores.delete(workspace.slug), "its owner"),
+        (lambda: uploader.models.list(), "It offers files"),
+        (lambda: uploader.embeddings.create(model="m", input="a"), "It offers files"),
+        (lambda: uploader.responses.create(model="m", input="a"), "It offers files"),
+        (lambda: uploader.chat.completions.create(model="m", messages=[]), "It offers files"),
+    ):
+        with subtests.test(remedy=remedy), pytest.raises(openai.NotFoundError, match=remedy):
+            call()
+
+
+def test_openai_client_without_the_scope_of_ingestion_reads_files(sdk, workspace):
+    first, _ = sdk.files.list(order="asc")
+    assert sdk.vector_stores.files.list(workspace.slug).data[-1].id == first.id
+    assert (
+        "Restart"
+        in next(iter(sdk.vector_stores.files.content(first.id, vector_store_id=workspace.slug))).text
+    )
+    with pytest.raises(openai.PermissionDeniedError):
+        sdk.vector_stores.file_batches.create(workspace.slug, file_ids=[first.id])

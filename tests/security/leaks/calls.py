@@ -176,6 +176,7 @@ def _adapters() -> Iterator[Call]:
     )
     yield Call(route="api-openai-stores", shown=ONLY_THEIRS)
     yield Call(route="api-openai-store", shown=ONLY_THEIRS)
+    yield Call(route="api-openai-store", method="post", body={}, shown=ONLY_THEIRS)
     yield Call(route="api-openai-search", method="post", body={"query": "{word}"}, compared=NONE)
 
 
@@ -236,6 +237,17 @@ def _documents() -> Iterator[Call]:
     yield Call(route="api-openai-files", method="post", body={"purpose": "assistants"}, shown=NONE)
     attached = {"file_id": "{doc}", "attributes": {"team": "ops"}}
     yield Call(route="api-openai-store-files", method="post", body=attached)
+    yield Call(route="api-openai-files", shown=BOTH)
+    yield Call(route="api-openai-store-files")
+    named = {"file_id": "doc"}
+    yield Call(route="api-openai-store-file", method="post", body={}, arguments=named, shown=ONLY_THEIRS)
+    for route in ("api-openai-file-content", "api-openai-store-file-content"):
+        yield Call(route=route, arguments=named)
+    batch = {"batch_id": "batch"}
+    yield Call(route="api-openai-batches", method="post", body={"file_ids": ["{doc}"]}, shown=ONLY_THEIRS)
+    yield Call(route="api-openai-batch", arguments=batch, shown=ONLY_THEIRS)
+    yield Call(route="api-openai-batch-cancel", method="post", arguments=batch, shown=ONLY_THEIRS)
+    yield Call(route="api-openai-batch-files", arguments=batch)
     for route in ("api-openai-file", "api-openai-store-file"):
         yield Call(route=route, arguments={"file_id": "doc"})
         yield Call(route=route, method="delete", arguments={"file_id": "doc"}, shown=NONE)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from ingest.api.adapters.openai_stores import name_batch
 from ingest.models import Job, JobItem, JobState
 from kebab.http.api.models import IdempotencyKey
 from kebab.identity.models import (
@@ -177,6 +178,7 @@ def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
     first = Chunk.objects.in_workspace(source.workspace_id).filter(document=document).first()
     return {
         "doc": document.doc_id.hex,
+        "batch": name_batch([document.doc_id]),
         "chunk": first.chunk_id.hex,
         "pdf": pdf.doc_id.hex,
         "picture": picture.doc_id.hex,
