@@ -114,6 +114,7 @@ def _choose_legs(
         is_unfinished=query.prefix,
         is_checked=is_checked,
         counts_documents=query.group is Group.DOCUMENT,
+        needs_words=query.needs_words,
     )
     exact = ExactLeg(view, text, is_checked=is_checked) if others and query.exact else None
     return [words, *others, *([exact] if exact is not None and exact.has_names else [])]

@@ -8,12 +8,13 @@ from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
 from search.models.evaluation import Feedback, Judgement, Run, RunState, RunTopic, Topic, TopicOrigin
 from search.models.query_log import AskedQuery, Door, QueryReview, ReviewState
-from search.models.saved_search import Notify, SavedSearch
+from search.models.saved_search import AlertDocument, Notify, SavedSearch
 from search.models.source import Source, SourceReader, SourceState, SourceVersion, is_readable
 from search.models.source_kind import SourceKind
 from search.models.vector import ChunkVector, EmbeddingSpace, SpaceState
 
 __all__ = [
+    "AlertDocument",
     "AnswerDocument",
     "AskedQuery",
     "Bookmark",

@@ -56,3 +56,28 @@ class SavedSearch(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class AlertDocument(models.Model):
+    """A document that a saved search has sent an alert of; the database deletes it with either."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    saved_search = tenant_key("search.SavedSearch", "alert_documents")
+    document = tenant_key("search.Document", "+")
+    # The folded words around those of the query in its passages, the best passage first.
+    passages = ArrayField(models.TextField())
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("workspace", "saved_search", "document"), name="alert_document_once"
+            ),
+        )
+        # For the deletion of documents.
+        indexes = (models.Index(fields=("workspace", "document"), name="alert_by_document"),)
+
+    def __str__(self) -> str:
+        return f"{self.saved_search_id} {self.document_id}"

@@ -6,7 +6,7 @@ The number of the last change that was looked at moves in the transaction that q
 import logging
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from kebab.webhooks.models import EventType
 from kebab.webhooks.outbox import Event, derive_event_id, publish
 from search.mirror.local_mirrors import wait_for_seq
 from search.models import Change, Notify, SavedSearch
+from search.notifications.alert_documents import record_matches
 from search.notifications.matches import changed_matches
 from search.notifications.saved_searches import owner_access
 from search.retrieval.errors import SearchError
@@ -71,7 +72,7 @@ def _evaluate(workspace_id: uuid.UUID, search_id: uuid.UUID) -> bool:
     seq = changes[-1].seq if changes else saved.workspace.head_seq
     upserted = {change.doc_id for change in changes if change.op == "upsert"}
     hits = _find_matches(saved, sorted(upserted), seq)
-    return hits is not None and _queue(saved, hits, seq)
+    return hits is not None and _queue(saved, hits, upserted, seq)
 
 
 def _find_matches(saved: SavedSearch, doc_ids: Sequence[uuid.UUID], seq: int) -> tuple[SearchHit, ...] | None:
@@ -90,13 +91,17 @@ def _find_matches(saved: SavedSearch, doc_ids: Sequence[uuid.UUID], seq: int) ->
         return ()
 
 
-def _queue(saved: SavedSearch, hits: Sequence[SearchHit], seq: int) -> bool:
-    """Queue the alert and move the number, unless another call or the owner was faster."""
+def _queue(saved: SavedSearch, found: Sequence[SearchHit], changed: Set[uuid.UUID], seq: int) -> bool:
+    """Queue the alert and move the number, unless another call or the owner was faster.
+
+    `found` are those of the `changed` documents that match.
+    """
     own = SavedSearch.objects.in_workspace(saved.workspace_id).filter(pk=saved.pk)
     with transaction.atomic():
         fresh = own.filter(seen_seq=saved.seen_seq, notify=saved.notify).select_for_update().first()
         if fresh is None:
             return False
+        hits = record_matches(saved, found, changed)
         mail: dict[str, Any] = {}
         if hits and saved.notify == Notify.WEBHOOK:
             publish(saved.workspace_id, [_event(saved, hits, seq)])

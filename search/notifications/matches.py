@@ -9,14 +9,14 @@ from kebab.identity.caller import Access
 from search.engine.search import search
 from search.models import SavedSearch
 from search.retrieval.query.filter_codec import filters_from_json
-from search.retrieval.types import Group, Mode, SearchHit, SearchQuery, Sort
+from search.retrieval.types import MAX_K, MAX_TEXT_CHARS, Group, Mode, SearchHit, SearchQuery, Sort
 
 _SNIPPET_CHARS: Final = 300
 
 
 def newest_matches(saved: SavedSearch, access: Access, *, limit: int) -> tuple[SearchHit, ...]:
     """Return the newest of the best matches that the owner may read. Raises SearchError."""
-    query = replace(_query(saved, limit), sort=Sort.DATE)
+    query = replace(_query(saved), k=limit, sort=Sort.DATE, snippet_chars=_SNIPPET_CHARS)
     return search(saved.workspace, query, reader=access.reader).hits
 
 
@@ -25,27 +25,29 @@ def changed_matches(
 ) -> tuple[SearchHit, ...]:
     """Return those of the documents that match and that the owner may read, as of change `seq`.
 
-    Raises SearchError, NotSearchableYet while this node has not applied that change.
+    Their snippets are whole passages. Raises SearchError, NotSearchableYet while this node has not applied
+    that change.
     """
-    query = _query(saved, len(doc_ids))
+    query = _query(saved)
     chosen = {doc_id.hex for doc_id in doc_ids}
     if query.filters.doc_id:
         chosen &= set(query.filters.doc_id)
     if not chosen:
         return ()
     narrowed = replace(query, filters=replace(query.filters, doc_id=tuple(sorted(chosen))))
-    return search(saved.workspace, narrowed, reader=access.reader, min_seq=seq, with_snippets=False).hits
+    return search(saved.workspace, narrowed, reader=access.reader, min_seq=seq).hits
 
 
-def _query(saved: SavedSearch, limit: int) -> SearchQuery:
+def _query(saved: SavedSearch) -> SearchQuery:
     return SearchQuery(
         text=saved.text,
         operators=True,
         mode=Mode.LEXICAL,
         group=Group.DOCUMENT,
-        k=limit,
+        k=MAX_K,
         typos=False,
         floor=True,
+        needs_words=True,
         filters=filters_from_json(saved.filters),
-        snippet_chars=_SNIPPET_CHARS,
+        snippet_chars=MAX_TEXT_CHARS,
     )

@@ -17,7 +17,7 @@ from kebab.identity.models import Membership, Workspace
 from kebab.people import audit
 from kebab.people.invitations.mail import mail_is_delivered
 from kebab.tenancy.current_workspace import acting_everywhere
-from search.models import Notify, SavedSearch
+from search.models import AlertDocument, Notify, SavedSearch
 from search.models.tenant import TenantQuerySet
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
@@ -87,6 +87,8 @@ def change_search(
         if notify is not None and notify != saved.notify:
             saved.notify, saved.seen_seq = notify, _head_seq(access.workspace)
             saved.unsent, saved.mail_due_at = [], None
+            if notify == Notify.NO:
+                AlertDocument.objects.in_workspace(access.workspace).filter(saved_search=saved.pk).delete()
         saved.save(update_fields=["name", "notify", "seen_seq", "unsent", "mail_due_at"])
         audit.record(access, "saved_search.changed", saved.name, id=str(saved.pk), notify=saved.notify)
     return saved

@@ -121,6 +121,8 @@ class SearchQuery:
     cutoff: bool = False
     #: Whether hits that are only related are left out.
     floor: bool = False
+    #: Whether hits need the words: all of a short query, most of a longer one (`fusion.floor.least_share`).
+    needs_words: bool = False
     #: None, 0 or less: unlimited.
     per_file_cap: int | None = None
     rerank: bool = False

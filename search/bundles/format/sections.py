@@ -209,6 +209,7 @@ NOT_CARRIED: Final[Mapping[str, str]] = {
     "search.AnswerDocument": "goes with the answers",
     "search.Bookmark": "personal",
     "search.SavedSearch": "personal",
+    "search.AlertDocument": "goes with the saved searches",
     "webhooks.Endpoint": "secrets stay where they are",
     "webhooks.Delivery": "goes with the endpoints",
     "search.AskedQuery": "the query log stays on its machine",

@@ -25,6 +25,7 @@ from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
+from search.retrieval.fusion.floor import least_share
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.scores import lexical_scores, rarity
 from search.retrieval.query.match_units import MatchUnit
@@ -43,6 +44,8 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
     return "-".join(["lex", str(schema.SCHEMA_VERSION), analysis.tokenizer, *weights])
 
 
+# Of a sum of weights.
+_ROUNDING = 1e-9
 # Words that a beginning may stand for.
 _COMPLETIONS = 64
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
@@ -64,6 +67,11 @@ class _UnitScores:
 
     def of(self, units: Iterable[MatchUnit]) -> list[Contribution]:
         return [self.by_unit[unit] for unit in units if unit in self.by_unit]
+
+    def words(self, match: Match) -> list[Contribution]:
+        """Return the contributions of a query's words."""
+        # The beginning of a word, which stands behind the word, has its place.
+        return self.of({unit.term: unit for unit in match.some_units}.values())
 
     def sums(self, rows: np.ndarray, units: Iterable[MatchUnit]) -> np.ndarray:
         """Return the scores of `rows` for `units`."""
@@ -104,10 +112,8 @@ class LexicalResult(LegResult):
         """Return the shares of the words' weights, times n^¼ for n words; None: raw, or too late."""
         if self.match is None or self.unit_scores is None:
             return None
-        # The beginning of a word, which stands behind the word, has its place.
-        units = {unit.term: unit for unit in self.match.some_units}.values()
-        view, words = self.leg._view, self.unit_scores.of(units)
-        weights = np.array([rarity(len(each), view.collection.chunks.chunk_count) for each in words])
+        view, words = self.leg._view, self.unit_scores.words(self.match)
+        weights = _weigh_words(view, words)
         share = len(words) ** 0.25 / float(weights.sum())
         # Many pairs of characters span two words.
         share *= 2 if is_unspaced(self.match.some_units[0].term[0]) else 1
@@ -136,17 +142,19 @@ class LexicalLeg:
         is_unfinished: bool = False,
         is_checked: bool = False,
         counts_documents: bool = False,
+        needs_words: bool = False,
     ) -> None:
         """Create the leg; `is_checked` says that what the mirror shows is visible.
 
         The last word of an unfinished query also matches words that begin with it. The total is one of
-        chunks, or of documents.
+        chunks, or of documents. If it `needs_words`, chunks with too few of them are no candidates.
         """
         self.is_checked = is_checked
         self._view = view
         self._text = text
         self._is_unfinished = is_unfinished
         self._counts_documents = counts_documents
+        self._needs_words = needs_words
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
 
     def search(self, limit: int) -> LexicalResult:
@@ -268,6 +276,8 @@ class LexicalLeg:
             others_pass = passes.copy()
             others_pass[every] = False
             others = rows_of_best(unit_scores.of(match.some_units), others_pass, limit - len(rows))
+            if self._needs_words:
+                others = others[_have_enough_words(view, unit_scores.words(match), others)]
             has_others = len(others) > 0
             others, other_sums = take_best(
                 others, unit_scores.sums(others, match.some_units), chunks.ids, limit - len(rows)
@@ -326,6 +336,19 @@ class LexicalLeg:
                 contribution = collection.score_phrase(unit.expression, self._weights, found)
             weight = match.repeated.get(unit)
             yield unit, contribution if weight is None else WeightedContribution(contribution, weight)
+
+
+def _weigh_words(view: MirrorView, words: Sequence[Contribution]) -> np.ndarray:
+    count = view.collection.chunks.chunk_count
+    return np.array([rarity(len(each), count) for each in words])
+
+
+def _have_enough_words(view: MirrorView, words: Sequence[Contribution], rows: np.ndarray) -> np.ndarray:
+    """Return (n,) bool, which chunks have as much of the words' weight as the floor wants."""
+    weights = _weigh_words(view, words)
+    found = weights @ np.array([each.has(rows) for each in words])
+    enough: np.ndarray = found >= (least_share(len(words)) - _ROUNDING) * weights.sum()
+    return enough
 
 
 _ALL, _SOME = (np.uint8(TIERS.index(tier)) for tier in ("all", "some"))

@@ -37,7 +37,17 @@ WORDS: Final = 0.12
 #: Least evidence of any other hit, by a known scale of cosines.
 HIT: Final = 0.22
 _CONTRAST_RANK: Final = 30
+# Words of a query of which none may be missing.
+_FEW_WORDS: Final = 3
 _ALL: Final = TIERS.index("all")
+
+
+def least_share(n_words: int) -> float:
+    """Return the share of the weight of a query's words that is enough evidence without a cosine.
+
+    That is 0.74 of four words and 0.62 of eight; fewer words have to be all there.
+    """
+    return 1.0 if n_words <= _FEW_WORDS else BOTH / (WORD_SHARE * n_words**0.25)
 
 
 def apply_floor(

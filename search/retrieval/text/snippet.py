@@ -6,6 +6,7 @@ Only those words of a text are analysed that have the beginning of an index term
 """
 
 import re
+import sys
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
@@ -63,6 +64,11 @@ _DECOMPOSED = re.compile("[\u0e4d\u0ecd].*", re.DOTALL)
 # What such a character is in a text.
 _COMPOSED = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
 _SENTENCE_START = re.compile(rf"(?<=[.:!?{SEPARATOR}])\s+|(?<=[。！？])\s*|\n\s*")
+
+
+def sentence_starts(text: str, start: int = 0, stop: int = sys.maxsize) -> list[int]:
+    """Return where sentences begin after the first one of `text` between `start` and `stop`."""
+    return [found.end() for found in _SENTENCE_START.finditer(text, start, stop)]
 
 
 class WordAnalysis(Protocol):
@@ -328,8 +334,7 @@ def _start_before(text: str, passage: Highlight, begins: int, length: int, room:
     """Return a start of the window at a sentence, else at a word a little before `passage`."""
     start, end = passage
     spare = max(0, room - (end - start))
-    sentences = [found.end() for found in _SENTENCE_START.finditer(text, max(begins, start - spare), start)]
-    if sentences:
+    if sentences := sentence_starts(text, max(begins, start - spare), start):
         return sentences[-1]
     earliest = max(begins, start - spare, min(start - spare // _LEAD_SHARE, length - room))
     return next((at for at in range(earliest, start) if _is_border(text, at)), start)

@@ -26,6 +26,7 @@ from kebab.identity.models import (
 from kebab.identity.tokens import mint_token
 from kebab.webhooks.endpoints import send_test
 from search.models import (
+    AlertDocument,
     Bookmark,
     ChunkVector,
     EmbeddingSpace,
@@ -103,8 +104,11 @@ def make_tenant(name: str) -> Tenant:
     QueryReview.objects.create(workspace=workspace, folded=f"xyzzy{name}", state="done", owner=name)
     endpoint = make_endpoint(workspace, "https://hooks.example.org/", "job.failed")
     send_test(operator_access(workspace, "operator:test"), endpoint.pk)
-    SavedSearch.objects.create(
+    saved = SavedSearch.objects.create(
         workspace=workspace, membership=membership, name=name, text=name, mode="hybrid"
+    )
+    AlertDocument.objects.create(
+        workspace=workspace, saved_search=saved, document=source.documents.get(), passages=[f"xyzzy{name}"]
     )
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 

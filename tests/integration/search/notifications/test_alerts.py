@@ -13,10 +13,12 @@ from kebab.identity.models import Group, Membership, Role
 from kebab.people.members import remove_member
 from kebab.webhooks.models import Delivery
 from search.access.restrictions import restrict
-from search.models import SavedSearch, Source
+from search.corpus.remove import delete_documents
+from search.models import AlertDocument, Document, SavedSearch, Source
 from search.notifications import alert_mail
 from search.notifications.alert_mail import send_alert_mails
 from search.notifications.alerts import evaluate_alerts
+from search.notifications.matches import newest_matches
 from search.notifications.saved_searches import (
     change_search,
     delete_search,
@@ -80,6 +82,80 @@ def test_matching_changed_documents_send_one_alert(workspace, ann, endpoint):
     write(workspace, "crane.md", "the crane has moved")
     assert evaluate(workspace) == 1
     assert alerts() == [["crane.md"], ["crane.md"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "matching", "others"),
+    [
+        ("crane harbour", "The harbour has a crane.", ["a crane in the hills", "the old harbour"]),
+        ("Krane im Hafen", "Der Hafen im Norden hat zwei Krane.", ["Krane im Gebirge", "der alte Hafen"]),
+        ("起重机 港口", "港口的起重机已经维修。", ["山里的起重机", "旧的港口"]),
+        (
+            "maintenance interval of mobile harbour cranes",
+            "The interval of maintenance of a harbour crane is a year.",
+            ["mobile cranes", "maintenance of the mobile website"],
+        ),
+    ],
+)
+def test_documents_with_too_few_words_of_the_search_send_no_alert(
+    workspace, ann, endpoint, text, matching, others
+):
+    saved = save_search(ann, name="", text=text, filters={}, notify="webhook")
+    for number, other in enumerate(others):
+        write(workspace, f"other{number}.md", other)
+    assert evaluate(workspace) == 0
+    write(workspace, "match.md", matching)
+    assert (evaluate(workspace), alerts()) == (1, [["match.md"]])
+    assert [hit.doc_path for hit in newest_matches(saved, ann, limit=9)] == ["match.md"]
+
+
+_LONG = "\n\n".join(f"Paragraph {number} has other matters." for number in range(8))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"),
+    [
+        ("The crane was instaled in May.", "The crane was installed in May.", 0),
+        ("Der Kran ist 20 m hohc.", "Der Kran ist 20 m hoch.", 0),
+        ("The crane is here.", "the CRANE is here!", 0),
+        (f"The crane is here.\n\n{_LONG}", f"The crane is here.\n\n{_LONG} And more.", 0),
+        ("The crane lifts 20 t.", "The crane lifts 30 t.", 1),
+        ("The crane is safe.", "The crane is not safe.", 1),
+        ("The crane is closed.", "The crane is opened.", 1),
+        ("Kran: 起重机价格为五百元。", "Kran: 起重机价格为六百元。", 1),
+        ("The crane lifts.", "The crane lifts. It costs 900 euros.", 1),
+        (f"The crane.\n\n{_LONG}", f"The crane.\n\n{_LONG}\n\nA second crane has come.", 1),
+    ],
+)
+def test_document_is_told_again_only_when_the_text_around_the_words_changes(
+    workspace, ann, endpoint, before, after, count
+):
+    for text in ("crane", "kran"):
+        save_search(ann, name="", text=text, filters={}, notify="webhook")
+    write(workspace, "a.md", before)
+    told = evaluate(workspace)
+    assert told
+    write(workspace, "a.md", after, tags=("reviewed",))
+    assert evaluate(workspace) == told * count
+
+
+def test_document_that_no_longer_matches_leaves_no_text_and_is_told_again(workspace, ann, endpoint):
+    saved = save_search(ann, name="", text="crane", filters={}, notify="webhook")
+    for text, count in (("the crane", 1), ("nothing of it", 0), ("the crane", 1)):
+        write(workspace, "a.md", text)
+        assert evaluate(workspace) == count
+        assert AlertDocument.objects.filter(saved_search=saved.pk).count() == count
+    change_search(ann, saved.pk, notify="no")
+    assert not AlertDocument.objects.exists()
+
+
+def test_deleted_document_leaves_no_text_of_its_alert(workspace, ann, endpoint):
+    save_search(ann, name="", text="crane", filters={}, notify="webhook")
+    write(workspace, "a.md", "the crane")
+    evaluate(workspace)
+    assert AlertDocument.objects.count() == 1
+    delete_documents(workspace, [Document.objects.get().doc_id])
+    assert not AlertDocument.objects.exists()
 
 
 def test_alerts_use_the_current_rights_of_the_owner(workspace, ann, endpoint):
