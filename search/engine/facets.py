@@ -1,9 +1,12 @@
 """Facets: the number of documents for each value of a filter, by query and reader."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import apsw
+import numpy as np
 from django.db.models import Q
 
 from kebab.identity.models import Workspace
@@ -11,22 +14,27 @@ from kebab.identity.reader import Reader
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.scope import SearchScope, resolve_scope
+from search.engine.candidates import find_candidates
 from search.engine.corpus import Corpus
 from search.engine.did_you_mean import correct_words
 from search.engine.search import apply_operators
 from search.engine.time_limit import limited_search
 from search.mirror.errors import MirrorError
 from search.mirror.query.attributes import METADATA
-from search.mirror.query.facets import FACETS, count_documents
+from search.mirror.query.facets import FACETS, MatchedRows, are_few, count_documents, match_words
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorView
+from search.retrieval.fusion.legs import candidate_limit, pack_ids, unpack_ids
 from search.retrieval.query.conditions import METADATA_PREFIX
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.metadata import Value, as_shown, fold_value
 from search.retrieval.types import Facets, FacetValue, Mode, SearchQuery
 from search.settings.search_settings import SearchSettings
 
 #: Maximum number of values returned for one filter.
 MAX_VALUES = 10
+# Hits of the search whose documents are counted where few passages have all words.
+_WINDOW = 500
 
 
 @limited_search
@@ -39,19 +47,21 @@ def count_facets(
     moments: Iterable[datetime] = (),
     max_values: int = MAX_VALUES,
 ) -> Facets | None:
-    """Count the documents that `reader` may read, that pass the query's filters and match its words, if any.
+    """Count the documents that `reader` may read, that pass the query's filters and match it.
 
-    The words are those that are searched, with corrections. `names` are those of FACETS, `metadata` for the
-    names of fields, and `metadata.` with the name of one. A filter doesn't narrow its own counts. Its chosen
-    values are always returned, and so is every moment of `moments`, in ISO 8601. The counts are those of this
-    node's mirror; None if it has no mirror, or the counting exceeds the time limit of a leg.
+    Those match that have all of its words, after corrections, in a passage. Where few passages have, those
+    match that a search shows: with some of the words, or with vectors those above the floor. `names` are
+    those of FACETS, `metadata` for the names of fields, and `metadata.` with the name of one. A filter
+    doesn't narrow its own counts. Its chosen values are always returned, and so is every moment of `moments`,
+    in ISO 8601. The counts are those of this node's mirror; None if it has no mirror, or the counting exceeds
+    the time limit of a leg.
     Raises InvalidQuery, Workspace.DoesNotExist.
     """
     scope = resolve_scope(workspace, query.filters, reader)
     scope, query = apply_operators(workspace, scope, query)
     try:
         with Corpus(workspace, scope).open_mirror() as view:
-            counted = count_documents(view, _words(workspace, view, query), moments, names)
+            counted = count_documents(view, _matcher(workspace, view, query), moments, names)
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {
@@ -61,7 +71,12 @@ def count_facets(
     if "source" in by_filter:
         known = source_titles(workspace, reader, [str(each.value) for each in by_filter["source"]])
         by_filter["source"] = tuple(each for each in by_filter["source"] if each.value in known)
-    return Facets(is_relaxed=counted.is_relaxed, total=counted.total, by_filter=by_filter)
+    return Facets(
+        is_relaxed=counted.is_relaxed,
+        relation="eq" if counted.is_exact else "gte",
+        total=counted.total,
+        by_filter=by_filter,
+    )
 
 
 def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) -> dict[str, str]:
@@ -75,18 +90,48 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
     return {name: titles[name] for name in names if name in titles}
 
 
-def _words(workspace: Workspace, view: MirrorView, query: SearchQuery) -> LexicalLeg | None:
-    """Return the leg for the words of the query; None for a query without any, which all documents match."""
+def _matcher(workspace: Workspace, view: MirrorView, query: SearchQuery) -> Callable[[], MatchedRows] | None:
+    """Return what finds the matching chunks; None for a query without words, which all documents match."""
     if query.is_listing or not (query.text.strip() or query.channels):
         return None
     if query.mode is not Mode.VECTOR:
         query, _ = correct_words(workspace, view, query)
-    return LexicalLeg(
+    leg = LexicalLeg(
         view,
         query.effective_channels.lexical,
         breadcrumb_weight=SearchSettings.of(workspace).breadcrumb_weight,
         is_unfinished=query.prefix,
     )
+    return partial(_match, workspace, view, query, leg)
+
+
+def _match(workspace: Workspace, view: MirrorView, query: SearchQuery, leg: LexicalLeg) -> MatchedRows:
+    words = leg.matching_rows()
+    if query.mode is Mode.LEXICAL or view.scope.space is None:
+        return match_words(view, words)
+    if query.mode is Mode.HYBRID and not are_few(view, words.every):
+        return MatchedRows(rows=words.every, is_exact=False)
+    found = _find_shown(workspace, view, query)
+    if found is None:
+        return match_words(view, words)
+    return found if query.mode is Mode.VECTOR else replace(found, rows=found.rows | words.every)
+
+
+def _find_shown(workspace: Workspace, view: MirrorView, query: SearchQuery) -> MatchedRows | None:
+    """Return the chunks that a search without filters has above the floor; None if it has no vectors."""
+    scope = replace(view.scope, filters=SearchFilters(), sources=view.scope.readable, operators=None)
+    corpus = Corpus(workspace, scope)
+    with corpus.open_mirror(may_build=False) as unfiltered:
+        found = find_candidates(corpus, replace(query, floor=True), unfiltered, window=_WINDOW, executor=None)
+    ranked = found.ranked
+    if "vector" not in ranked.lists:
+        return None
+    copies = [each for id_ in unpack_ids(ranked.ids) for each in found.copies.get(id_, ())]
+    places = view.rows_of(np.concatenate([ranked.ids, pack_ids(copies)]))
+    rows = np.zeros(len(view.passes), bool)
+    rows[places[(places >= 0) & (places < len(rows))]] = True
+    longest = max(len(each.ids) for each in ranked.lists.values())
+    return MatchedRows(rows=rows, is_relaxed=True, is_exact=longest < candidate_limit(_WINDOW))
 
 
 def _chosen(scope: SearchScope, name: str) -> tuple[Value, ...]:

@@ -318,8 +318,11 @@ class FacetValue:
 class Facets:
     """The counts of each filter, the most frequent values first."""
 
-    #: Whether documents with any of the words are counted; else those with a passage that has all words.
+    #: Whether documents are counted that a search shows by some of the words, or by meaning above the floor;
+    #: else those with a passage that has all words.
     is_relaxed: bool
+    #: Whether the counts are what the filters show (`eq`), or a lower bound of it (`gte`).
+    relation: Literal["eq", "gte"]
     #: Number of documents that pass all filters.
     total: Count
     #: A filter doesn't narrow its own counts.

@@ -1,6 +1,6 @@
 """Facets: counts of the documents that match a query's words, by the values of each filter."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -9,7 +9,7 @@ import numpy as np
 
 from search.mirror.postings import Collection
 from search.mirror.query.attributes import Attribute
-from search.mirror.query.lexical import LexicalLeg, MatchingRows
+from search.mirror.query.lexical import MatchingRows
 from search.mirror.query.view import MirrorView
 from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
@@ -20,16 +20,28 @@ FACETS: Final = ("source", "media", "lang", "tags_any", "author", "trust_min", "
 _MOMENTS: Final = "ingested_after"
 # Limit for reading attributes, once after each change: of a million documents half a second each.
 _READING_S: Final = 5.0
-# With fewer chunks that have every word, chunks with any word count too, as they do in hits.
+# With fewer chunks that have every word, others count too, as they do in hits.
 _FEW_CHUNKS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MatchedRows:
+    """The chunks that match a query regardless of filters, among all that the reader may read."""
+
+    #: (n,) bool by row.
+    rows: np.ndarray
+    #: Whether others than those with every word are among them.
+    is_relaxed: bool = False
+    #: Whether a search may not show more.
+    is_exact: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetCounts:
     """The number of documents that each value of each filter would leave."""
 
-    #: Whether documents with any of the words count; else those with a chunk that has all of them.
     is_relaxed: bool
+    is_exact: bool
     #: Documents that pass all filters.
     total: int
     #: By filter: (value, documents), most documents first, then by value. Counts of `trust_min` include
@@ -37,13 +49,28 @@ class FacetCounts:
     by_filter: dict[str, tuple[tuple[Value, int], ...]]
 
 
+def are_few(view: MirrorView, rows: np.ndarray) -> bool:
+    """Return whether so few of the chunks at `rows`, (n,) bool, pass the filters that others count, too."""
+    return int(np.count_nonzero(rows & view.passes)) < _FEW_CHUNKS
+
+
+def match_words(view: MirrorView, words: MatchingRows) -> MatchedRows:
+    """Return the chunks with all words; those with any where few have all."""
+    if words.find_some is None or not are_few(view, words.every):
+        return MatchedRows(rows=words.every)
+    return MatchedRows(rows=words.find_some(), is_relaxed=True)
+
+
 def count_documents(
-    view: MirrorView, words: LexicalLeg | None, moments: Iterable[datetime], names: Sequence[str] = FACETS
+    view: MirrorView,
+    match: Callable[[], MatchedRows] | None,
+    moments: Iterable[datetime],
+    names: Sequence[str] = FACETS,
 ) -> FacetCounts:
-    """Count the documents with the words that the reader may read and that pass its filters.
+    """Count the documents with matching chunks that the reader may read and that pass its filters.
 
     A filter's own setting doesn't narrow its counts. `moments` are the values of `ingested_after`; `names`
-    are those of filters, METADATA, and `metadata.` with the name of a field. With None for `words` all
+    are those of filters, METADATA, and `metadata.` with the name of a field. With None for `match` all
     documents match. Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
     connection, collection = view.connection, view.collection
@@ -55,10 +82,8 @@ def count_documents(
             for moment in moments
         }
     with view.limited_time():
-        rows = _all_rows(collection) if words is None else words.matching_rows()
-        matched, is_relaxed = rows.every, False
-        if rows.find_some is not None and np.count_nonzero(rows.every & view.passes) < _FEW_CHUNKS:
-            matched, is_relaxed = rows.find_some(), True
+        found = MatchedRows(rows=collection.chunks.docs != 0) if match is None else match()
+        matched = found.rows
         total = _document_mask(collection, matched & view.passes)
         by_filter: dict[str, tuple[tuple[Value, int], ...]] = {}
         for name in names:
@@ -74,11 +99,9 @@ def count_documents(
             else:
                 counts = _count_values(attributes[name], name, matching)
             by_filter[name] = tuple(counts)
-    return FacetCounts(is_relaxed=is_relaxed, total=int(total.sum()), by_filter=by_filter)
-
-
-def _all_rows(collection: Collection) -> MatchingRows:
-    return MatchingRows(np.ones(len(collection.chunks.docs), bool))
+    return FacetCounts(
+        is_relaxed=found.is_relaxed, is_exact=found.is_exact, total=int(total.sum()), by_filter=by_filter
+    )
 
 
 def _document_mask(collection: Collection, rows: np.ndarray) -> np.ndarray:

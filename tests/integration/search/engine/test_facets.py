@@ -16,8 +16,8 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.metadata_filter import parse_metadata_filter
 from search.retrieval.types import Group, Mode, SearchQuery, Sort
-from tests.support.corpus import write
-from tests.support.search import ask, sync
+from tests.support.corpus import write, write_each
+from tests.support.search import ask, embed, sync
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 BOTH_WORDS = "'apple AND tree'"
@@ -40,7 +40,7 @@ def fill(workspace):
 
 
 def facets(workspace, text=BOTH_WORDS, *, reader=Reader(), moments=(), **filters):  # noqa: B008
-    query = SearchQuery(text=text, filters=SearchFilters(**filters))
+    query = SearchQuery(text=text, mode=Mode.LEXICAL, filters=SearchFilters(**filters))
     return count_facets(workspace, query, reader=reader, moments=moments)
 
 
@@ -110,22 +110,67 @@ def test_documents_of_any_word_count_where_few_have_all(filled):
     assert {each.value for each in relaxed.by_filter["tags_any"]} == {"plant", "fruit"}
 
 
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.VECTOR])
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("vacation policy", ("vacation policy of the year", "the vacation of", "policy"), "pumps and valves"),
+        ("Regeln für Urlaub", ("Regeln für Urlaub im Werk", "Urlaub", "Regeln"), "Pumpen und Ventile"),
+    ],
+)
+def test_counts_equal_the_documents_that_a_filter_shows_above_the_floor(
+    workspace, monkeypatch, mode, text, near, far
+):
+    for number in range(36):
+        words = near[number % 3] if number < 6 else f"{far} {number}"
+        write(workspace, f"{number}.md", words, lang=("en", "de", "fr")[number // 2 % 3])
+    sync(workspace)
+    monkeypatch.setattr("search.engine.candidates.MODEL", embed(workspace).model)
+    query = SearchQuery(text=text, mode=mode, floor=True, group=Group.DOCUMENT, k=50)
+    found = count_facets(workspace, query, reader=Reader(), names=("lang",))
+    assert found.relation == "eq" and 0 < found.total < 36
+    assert found.total == len(search(workspace, query).hits)
+    counted = {each.value: each.documents for each in found.by_filter["lang"]}
+    for value, documents in counted.items():
+        chosen = replace(query, filters=SearchFilters(lang=(value,)))
+        assert len(search(workspace, chosen).hits) == documents
+        own = count_facets(workspace, chosen, reader=Reader(), names=("lang",)).by_filter["lang"]
+        assert {each.value: each.documents for each in own} == counted
+
+
+def test_counts_are_a_lower_bound_where_vectors_may_find_more(workspace):
+    write_each(workspace, [f"apple {number}" for number in range(12)])
+    sync(workspace)
+    assert facets(workspace, "apple").relation == "eq"
+    embed(workspace)
+    found = count_facets(workspace, SearchQuery(text="apple"), reader=Reader())
+    assert (found.relation, found.total) == ("gte", 12)
+
+
+def test_hidden_documents_near_the_query_are_not_counted(workspace):
+    write(workspace, "open.md", "vacation policy", lang="en")
+    write(workspace, "closed.md", "vacation policy too", source="closed", lang="fr")
+    restrict(Source.objects.get(key="closed"), [People.objects.create(workspace=workspace, name="few").pk])
+    sync(workspace)
+    embed(workspace)
+    found = count_facets(workspace, SearchQuery(text="vacation policies"), reader=Reader(), names=("lang",))
+    assert (found.total, [each.value for each in found.by_filter["lang"]]) == (1, ["en"])
+
+
 @pytest.mark.parametrize(
     ("query", "total"),
     [
         (SearchQuery(text="appel tree"), 5),
         (SearchQuery(text="appel", typos=False), 0),
-        (SearchQuery(text="appel", mode=Mode.VECTOR), 0),
         (SearchQuery(text="app"), 5),
         (SearchQuery(text="tre", prefix=True, typos=False), 4),
         (SearchQuery(text="x", channels=QueryChannels(vector="x", lexical="tree", rerank="x")), 4),
     ],
 )
 def test_words_are_those_that_are_searched(filled, query, total):
-    assert count_facets(filled, query, reader=Reader()).total == total
-    if query.mode is not Mode.VECTOR:
-        by_words = replace(query, mode=Mode.LEXICAL, group=Group.DOCUMENT)
-        assert len(search(filled, by_words).hits) == total
+    by_words = replace(query, mode=Mode.LEXICAL, group=Group.DOCUMENT)
+    assert count_facets(filled, by_words, reader=Reader()).total == total
+    assert len(search(filled, by_words).hits) == total
 
 
 @pytest.mark.parametrize(("sort", "total"), [(Sort.DATE, 2), (Sort.TITLE, 2), (Sort.RELEVANCE, 0)])
