@@ -16,6 +16,7 @@ from ingest.api.sources.serializers import SourceVersionSerializer
 from ingest.jobs.items.quarantine import unreadable_files
 from ingest.models import Job, JobKind, Unreadable
 from ingest.services.versions import AddedVersion
+from kebab.database.natural_order import NaturalKey
 from kebab.http.api.views import WorkspaceView
 from kebab.identity.caller import Access
 from kebab.uuids import parse_uuid
@@ -138,7 +139,7 @@ def filter_documents(access: Access, query: Mapping[str, Any]) -> Any:
         documents = documents.filter(source_condition(query["source"], "source"))
     if "version" in query:
         documents = documents.filter(version__tag__in=query["version"])
-    return documents
+    return documents.annotate(natural_path=NaturalKey("path")) if query.get("order") == "path" else documents
 
 
 def source_condition(keys_or_ids: Sequence[str], source: str) -> Q:

@@ -189,8 +189,8 @@ class RankingFields(StrictSerializer):
         Sort,
         required=False,
         allow_null=True,
-        help_text="date: the newest of the best hits first; title: these by title. No related hits. With a"
-        " blank q: the documents that pass the filters.",
+        help_text="date: the newest of the best hits first, date_asc: the oldest, either with undated ones"
+        " last; title: these by title. No related hits. With a blank q: the documents that pass the filters.",
     )
     recency = serializers.FloatField(
         required=False, allow_null=True, help_text="0 to 1: the share of its score that an old hit loses."

@@ -16,7 +16,7 @@ from search.corpus.changelog import append_changes
 from search.corpus.chunk_rows import replace_chunks
 from search.corpus.drafts import DocumentDraft, DocumentLocation
 from search.models import Document
-from search.retrieval.document_date import document_date, stated_author, stated_date, time_of_ns
+from search.retrieval.document_date import known_date, stated_author, stated_date, time_of_ns
 from search.retrieval.query.metadata import filter_values
 
 Outcome = Literal["new", "updated", "unchanged"]
@@ -140,6 +140,7 @@ def update_document_fields(document: Document, **fields: Any) -> int:
         fields |= {
             "author": stated_author(metadata),
             "dated_at": stated_date(metadata) or document.dated_at,
+            "is_dated": document.is_dated or stated_date(metadata) is not None,
             "filter_values": filter_values(metadata),
         }
     with transaction.atomic():
@@ -223,20 +224,19 @@ def _build_row(write: _PendingWrite) -> Document:
     )
 
 
-def _dates(document: Document | None, draft: DocumentDraft) -> dict[str, datetime]:
+def _dates(document: Document | None, draft: DocumentDraft) -> dict[str, Any]:
     """Return the time of indexing and the date; content that stays keeps a date that nothing states."""
     now = timezone.now()
-    modified_at = draft.modified_at or time_of_ns(draft.source_mtime_ns)
     if (
         document is not None
         and document.content_hash == draft.content_hash
         and stated_date(document.metadata) is None
+        and stated_date(draft.metadata) is None
     ):
-        modified_at = document.dated_at
-    return {
-        "indexed_at": now,
-        "dated_at": document_date(draft.metadata, modified_at=modified_at, indexed_at=now),
-    }
+        return {"indexed_at": now, "dated_at": document.dated_at, "is_dated": document.is_dated}
+    modified_at = draft.modified_at or time_of_ns(draft.source_mtime_ns)
+    known = known_date(draft.metadata, modified_at=modified_at)
+    return {"indexed_at": now, "dated_at": known or now, "is_dated": known is not None}
 
 
 def _update_row(write: _PendingWrite, *names: str, **fields: Any) -> None:

@@ -49,6 +49,7 @@ _SORT_KEYS: Final = (
     "document__source__key",
     "document__path",
     "document__trust_level",
+    "document__is_dated",
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.db import migrations, models, transaction
 
 from kebab.tenancy.migration_operations import AddIndexBeside
-from search.retrieval.document_date import document_date, stated_author, time_of_ns
+from search.retrieval.document_date import known_date, stated_author, time_of_ns
 
 _BATCH = 500
 
@@ -31,11 +31,9 @@ def _date_workspace(documents: Any, alias: str) -> None:
             found = list(locked.only("metadata", "source_mtime_ns", "indexed_at"))
             for document in found:
                 document.author = stated_author(document.metadata)
-                document.dated_at = document_date(
-                    document.metadata,
-                    modified_at=time_of_ns(document.source_mtime_ns),
-                    indexed_at=document.indexed_at,
-                )
+                modified_at = time_of_ns(document.source_mtime_ns)
+                known = known_date(document.metadata, modified_at=modified_at)
+                document.dated_at = known or document.indexed_at
             documents.bulk_update(found, ["author", "dated_at"])
 
 

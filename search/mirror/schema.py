@@ -22,7 +22,8 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
     )
 
 # `breadcrumb` of chunks_fts has title, headings and path, `text` nothing of them. `title_key` and `name_key`
-# are the folded words of a document's title and of its file name. The tokenizer is one of `search.analysis`.
+# are the folded words of a document's title and of its file name, titles are sorted by `sort_key`. The
+# tokenizer is one of `search.analysis`.
 # Parts, postings and blocks belong to `search.mirror.postings`, which needs chunk numbers to grow: a part has
 # the chunks of each term, a block the lengths, documents, kinds, ids and text keys of chunks.
 _CREATE = """
@@ -33,6 +34,7 @@ CREATE TABLE documents (
     path TEXT NOT NULL,
     title_key TEXT NOT NULL,
     name_key TEXT NOT NULL,
+    sort_key TEXT NOT NULL,
     first_chunk TEXT NOT NULL,
     lang TEXT NOT NULL,
     trust_level TEXT NOT NULL,
@@ -41,9 +43,11 @@ CREATE TABLE documents (
     version_tag TEXT NOT NULL,
     indexed_at REAL NOT NULL,
     dated_at REAL NOT NULL,
+    is_dated INTEGER NOT NULL,
     author TEXT NOT NULL
 ) STRICT;
 CREATE INDEX documents_by_title ON documents (title_key);
+CREATE INDEX documents_in_order ON documents (sort_key);
 CREATE INDEX documents_by_name ON documents (name_key);
 CREATE INDEX documents_tagged_version ON documents (version_tag) WHERE version_tag <> '';
 CREATE TABLE document_tags (
@@ -101,6 +105,7 @@ DOCUMENT_COLUMNS = (
     "path",
     "title_key",
     "name_key",
+    "sort_key",
     "first_chunk",
     "lang",
     "trust_level",
@@ -109,6 +114,7 @@ DOCUMENT_COLUMNS = (
     "version_tag",
     "indexed_at",
     "dated_at",
+    "is_dated",
     "author",
 )
 

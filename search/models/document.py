@@ -72,6 +72,8 @@ class Document(models.Model):
     # The stated date, else the time of the file's or page's last change, else that of indexing. Content that
     # stays keeps it: a copied file has a new time.
     dated_at = models.DateTimeField(db_default=Now())
+    # Whether that is another one than that of indexing.
+    is_dated = models.BooleanField(db_default=True)
     # As stated; empty for none.
     author = models.CharField(max_length=MAX_AUTHOR_CHARS, blank=True, default="", db_default="")
     metadata = models.JSONField(default=dict, blank=True)

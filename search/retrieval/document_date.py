@@ -20,11 +20,9 @@ _MAX_AUTHORS: Final = 50
 _MAX_RAW_CHARS: Final = 1_000
 
 
-def document_date(
-    metadata: Mapping[str, Any], *, modified_at: datetime | None, indexed_at: datetime
-) -> datetime:
-    """Return the stated date, else the time of the file's or page's change, else that of indexing."""
-    return stated_date(metadata) or _believe(modified_at) or indexed_at
+def known_date(metadata: Mapping[str, Any], *, modified_at: datetime | None) -> datetime | None:
+    """Return the stated date, else the time of the file's or page's change; None if neither is known."""
+    return stated_date(metadata) or _believe(modified_at)
 
 
 def stated_date(metadata: Mapping[str, Any]) -> datetime | None:

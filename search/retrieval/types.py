@@ -68,8 +68,10 @@ class Sort(QueryValue):
     """The order of hits."""
 
     RELEVANCE = "relevance"
-    #: The best hits without related ones, the newest first, or by title.
+    #: The best hits without related ones, the newest first, the oldest first, or by title. Documents that
+    #: only have the date of their indexing are behind all others in both.
     DATE = "date"
+    DATE_ASC = "date_asc"
     TITLE = "title"
 
 

@@ -43,7 +43,7 @@ from search.corpus import DocumentLocation
 CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 _ORDERS: Final = {
     "": ("id",),
-    "path": ("path", "id"),
+    "path": ("natural_path", "id"),
     "date": ("dated_at", "id"),
     "-date": ("-dated_at", "-id"),
 }

@@ -6,6 +6,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Func, Q, TextField, Value
 from django.db.models.functions import Substr
 
+from kebab.database.natural_order import NaturalKey
 from kebab.identity.caller import Access
 from search.access.querysets import visible_documents
 from search.models import Source
@@ -26,9 +27,14 @@ class Folder:
 
 
 def documents_below(access: Access, source: Source, folder: str) -> Any:
-    """Return the documents of `source` below `folder`, each with its version and the `rest` of its path."""
+    """Return the documents of `source` below `folder`, each with its version.
+
+    They have the `rest` of their paths, and `natural_path` to sort them by.
+    """
     documents = visible_documents(access.workspace, access.reader).filter(source=source)
-    below = documents.filter(path__startswith=folder).annotate(rest=Substr("path", len(folder) + 1))
+    below = documents.filter(path__startswith=folder).annotate(
+        rest=Substr("path", len(folder) + 1), natural_path=NaturalKey("path")
+    )
     return below.select_related("source", "version")
 
 
@@ -46,7 +52,7 @@ def list_folders(below: Any, folder: str) -> list[Folder]:
     """Return the folders directly in `folder`, by name, SHOWN_FOLDERS at most."""
     name = Func(F("rest"), Value("/"), Value(1), function="split_part", output_field=TextField())
     named = below.filter(rest__contains="/").annotate(name=name).order_by().values("name")
-    rows = named.annotate(count=Count("pk")).order_by("name")[:SHOWN_FOLDERS]
+    rows = named.annotate(count=Count("pk")).order_by(NaturalKey("name"), "name")[:SHOWN_FOLDERS]
     return [Folder(name=row["name"], path=f"{folder}{row['name']}/", count=row["count"]) for row in rows]
 
 

@@ -35,7 +35,7 @@ _TAB = "sources"
 SHOWN_ACTS = 5
 SHOWN_VERSIONS = 50
 # Orders of documents, by the parameter `order`.
-_ORDERS: Final = {"path": ("path", "id"), "date": ("-dated_at", "-id")}
+_ORDERS: Final = {"path": ("natural_path", "id"), "date": ("-dated_at", "-id")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,9 @@ class SourceDocumentsDelete(PostAction):
         """Ask for confirmation; once that is given delete the documents. Raises NotFound, Conflict."""
         source = get_source(self.access, source_id)
         chosen = [each for each in map(parse_uuid, request.POST.getlist("document")[:ROWS]) if each]
-        documents = list(documents_below(self.access, source, "").filter(doc_id__in=chosen).order_by("path"))
+        documents = list(
+            documents_below(self.access, source, "").filter(doc_id__in=chosen).order_by("natural_path")
+        )
         if not documents:
             messages.error(request, _("Choose the documents to delete."))
         elif "confirmed" not in request.POST:

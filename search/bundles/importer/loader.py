@@ -16,7 +16,7 @@ from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import BundleReader, DocumentRow
 from search.bundles.format.verify import group_blobs
 from search.bundles.progress import Progress
-from search.bundles.rows.documents import author_and_date
+from search.bundles.rows.documents import derived_fields
 from search.bundles.rows.sources import source_fields
 from search.corpus.blobs import store_blob_file, store_blobs
 from search.corpus.bulk_insert import insert_rows
@@ -35,7 +35,6 @@ from search.models import (
     SourceVersion,
     Topic,
 )
-from search.retrieval.query.metadata import filter_values
 
 _T = TypeVar("_T")
 _DOCUMENT_BATCH = 200
@@ -173,13 +172,10 @@ class Loader:
 
     def _build_document(self, row: DocumentRow) -> Document:
         number = row.values["version_number"]
-        author, dated_at = author_and_date(row.values)
         return Document(
-            author=author,
-            dated_at=dated_at,
-            filter_values=filter_values(row.values["metadata"]),
             source_id=self._source_of[number],
             workspace_id=self.workspace.pk,
+            **derived_fields(row.values),
             **self._resolve_reference(row.values, "version", "versions"),
         )
 

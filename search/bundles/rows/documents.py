@@ -2,14 +2,14 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
 from search.bundles.format.sections import SECTIONS_BY_NAME, section_rows
 from search.bundles.format.values import canonical_json, row_to_json
 from search.models import Chunk, Document
-from search.retrieval.document_date import document_date, stated_author, time_of_ns
+from search.retrieval.document_date import known_date, stated_author, time_of_ns
+from search.retrieval.query.metadata import filter_values
 
 # Documents fetched per round trip.
 _BATCH = 100
@@ -49,8 +49,13 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
         yield b"[%s]" % b",".join(bodies)
 
 
-def author_and_date(values: Mapping[str, Any]) -> tuple[str, datetime]:
-    """Return the author and the date of a document from the values of its row."""
-    modified_at = time_of_ns(values["source_mtime_ns"])
-    dated_at = document_date(values["metadata"], modified_at=modified_at, indexed_at=values["indexed_at"])
-    return stated_author(values["metadata"]), dated_at
+def derived_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return author, date and filter values of a document from the values of its row."""
+    metadata = values["metadata"]
+    known = known_date(metadata, modified_at=time_of_ns(values["source_mtime_ns"]))
+    return {
+        "author": stated_author(metadata),
+        "dated_at": known or values["indexed_at"],
+        "is_dated": known is not None,
+        "filter_values": filter_values(metadata),
+    }

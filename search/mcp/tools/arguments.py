@@ -89,7 +89,8 @@ class SearchArguments:
         Field(description="How both lists become one; left out: the workspace's setting."),
     ] = None
     sort: Annotated[
-        Literal["relevance", "date", "title"], Field(description="date: the newest of the best hits first.")
+        Literal["relevance", "date", "date_asc", "title"],
+        Field(description="date: the newest of the best hits first; date_asc: the oldest."),
     ] = "relevance"
     k: Annotated[
         int | None, Field(ge=1, le=MOST_HITS, description="The most hits; left out: the workspace's setting.")

@@ -53,7 +53,11 @@ _TAGGED = "JOIN documents d ON d.doc = t.doc"
 _VALUED = "JOIN documents d ON d.doc = v.doc"
 _OF_SOURCES = "d.source_key IN (SELECT value FROM json_each(?))"
 
-_ORDERS: Final = {Sort.DATE: "dated_at DESC, doc", Sort.TITLE: "title_key, doc"}
+_ORDERS: Final = {
+    Sort.DATE: "is_dated DESC, dated_at DESC, doc",
+    Sort.DATE_ASC: "is_dated DESC, dated_at, doc",
+    Sort.TITLE: "sort_key, doc",
+}
 _IN_ORDER = "SELECT group_concat(doc) FROM (SELECT doc FROM documents ORDER BY {order})"
 
 
@@ -155,7 +159,7 @@ def _merge_spellings(found: Sequence[tuple[Value, np.ndarray]]) -> list[tuple[Va
 
 
 def read_order(connection: apsw.Connection, sort: Sort) -> np.ndarray:
-    """Return the rows of all documents, (m,) int64, the newest first, or by title."""
+    """Return the rows of all documents, (m,) int64, by date or by title."""
     listed = connection.execute(_IN_ORDER.format(order=_ORDERS[sort])).get
     return np.fromstring(listed or "", np.int64, sep=",")
 

@@ -18,7 +18,7 @@ from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
 from search.retrieval.query.metadata import Value
-from search.retrieval.query.titles import indexed_headings, title_key
+from search.retrieval.query.titles import indexed_headings, sort_key, title_key
 
 #: The setting of a workspace: whether words are indexed by their stems.
 STEMMING = "stemming"
@@ -56,6 +56,8 @@ class DocumentState:
     indexed_at: float
     #: See `search.retrieval.document_date`.
     dated_at: float
+    #: 1 if it is another one than that of indexing, else 0, as SQLite has no booleans.
+    is_dated: int
     author: str
     tags: tuple[str, ...]
     #: Names and values of its metadata: see `search.retrieval.query.metadata`.
@@ -71,6 +73,11 @@ class DocumentState:
     def name_key(self) -> str:
         """Return the folded words of the file name, without its extension."""
         return title_key(PurePosixPath(self.path).stem)
+
+    @property
+    def sort_key(self) -> str:
+        """Return the key by which it is sorted by title."""
+        return sort_key(self.title or self.path)
 
     @property
     def first_chunk(self) -> str:
@@ -94,6 +101,7 @@ MIRRORED: Final = {
     "version_tag": "version__tag",
     "indexed_at": "indexed_at",
     "dated_at": "dated_at",
+    "is_dated": "is_dated",
     "author": "author",
     "tags": "tags",
     "values": "filter_values",
@@ -225,6 +233,7 @@ def build_state(fields: Mapping[str, Any], chunks: tuple[ChunkState, ...]) -> Do
         "doc_id": fields["doc_id"].hex,
         "indexed_at": fields["indexed_at"].timestamp(),
         "dated_at": fields["dated_at"].timestamp(),
+        "is_dated": int(fields["is_dated"]),
         "tags": tuple(sorted(set(fields["tags"]))),
         "values": _stored_values(fields["values"]),
     }

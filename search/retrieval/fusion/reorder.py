@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.rules import Boost
-from search.retrieval.query.titles import title_key
+from search.retrieval.query.titles import sort_key
 from search.retrieval.types import Mode, RetrievalDetail, Sort
 
 
@@ -21,6 +21,15 @@ class SortKeys:
     source: str
     path: str
     trust: str
+    #: Whether the date is another one than that of indexing.
+    is_dated: bool
+
+    def place(self, order: Sort) -> tuple[bool, float | str]:
+        """Return by what documents are sorted in an order other than that of relevance."""
+        if order is Sort.TITLE:
+            return False, sort_key(self.title or self.path)
+        date = self.dated_at.timestamp()
+        return not self.is_dated, date if order is Sort.DATE_ASC else -date
 
     def boosts(self, boosts: Iterable[Boost]) -> float:
         """Return the product of the factors that apply to the document."""
@@ -111,8 +120,6 @@ def lower_old(
 def sort_entries(
     entries: Sequence[RankedEntry], keys: Mapping[str, SortKeys], order: Sort
 ) -> list[RankedEntry]:
-    """Return the entries that are not only related, the newest first or by title; equal ones as ranked."""
+    """Return the entries that are not only related in another order; equal ones as ranked."""
     found = [entry for entry in entries if not entry.retrieval.related]
-    if order is Sort.TITLE:
-        return sorted(found, key=lambda entry: title_key(keys[entry.chunk_id].title))
-    return sorted(found, key=lambda entry: keys[entry.chunk_id].dated_at, reverse=True)
+    return sorted(found, key=lambda entry: keys[entry.chunk_id].place(order))

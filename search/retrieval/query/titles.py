@@ -9,12 +9,19 @@ from search.retrieval.text.unicode_scripts import is_unspaced, words_of
 MAX_CHARS: Final = 300
 # Between a breadcrumb, which is one line, and the path.
 _PATH_BELOW = "\n"
+_NUMBER_CHARS: Final = 20
+_NUMBER = re.compile(r"\d+")
 _EXTENSION = re.compile(r"(?<=\S)\.\w{1,6}$")
 
 
 def title_key(title: str) -> str:
     """Return the words of a title without case, accents and punctuation; '' without any."""
     return " ".join(words_of(title))
+
+
+def sort_key(name: str) -> str:
+    """Return the key by which names are sorted: their words, with numbers of up to 20 digits as numbers."""
+    return _NUMBER.sub(lambda number: number[0].lstrip("0").zfill(_NUMBER_CHARS), title_key(name))
 
 
 def has_words(key: str, text: str) -> bool:

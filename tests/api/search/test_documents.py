@@ -205,6 +205,10 @@ def test_documents_are_listed_in_the_order_asked_for(reader, workspace, subtests
                 rows += page["results"]
             assert [row["path"][0] for row in rows] == list(expected)
     assert rows[-1]["date"] == "2020-01-01T00:00:00Z"
+    write(workspace, "a10.md", "text")
+    write(workspace, "a9.md", "text")
+    listed = reader.get(address(workspace, "/documents?order=path")).json()["results"]
+    assert [row["path"] for row in listed] == ["a.md", "a9.md", "a10.md", "b.md", "c.md"]
     refused = reader.get(address(workspace, "/documents?order=size"))
     assert refusal_of(refused) == (400, "invalid_request", "order")
 

@@ -221,6 +221,15 @@ def test_documents_are_shown_by_folder_found_by_name_and_sorted(visit, viewer, u
     assert names_of(client, uploads, q="ops", path="ops/logs", order="nonsense")[1] == found[1:]
 
 
+def test_numbers_in_names_of_folders_and_documents_are_sorted_as_numbers(visit, viewer, workspace):
+    huge = "9" * 25
+    for path in ("10.md", "2.md", f"{huge}.md", "Teil 9/a.md", "Teil 10/a.md", "b02.md", "b1.md"):
+        shelve(workspace, path, "Text.", source="uploads")
+    folders, documents = names_of(visit(viewer), Source.objects.get(key="uploads"))
+    assert [path for path, _ in folders] == ["Teil 9/", "Teil 10/"]
+    assert documents == ["2.md", "10.md", f"{huge}.md", "b1.md", "b02.md"]
+
+
 def test_chosen_documents_are_deleted_once_that_is_confirmed(visit, editor, uploads, docs):
     client, address = visit(editor), f"{page_of(uploads)}/documents/delete"
     chosen = list(Document.objects.filter(path__startswith="ops/logs").values_list("doc_id", flat=True))

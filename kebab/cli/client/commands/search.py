@@ -39,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("hybrid", "lexical", "vector"), help="default: hybrid")
     parser.add_argument("--fusion", choices=("rrf", "convex"), help="default: the workspace's")
     parser.add_argument("--group", choices=("passage", "document"), help="what a hit is; default: passage")
-    parser.add_argument("--sort", choices=("relevance", "date", "title"), help="default: relevance")
+    parser.add_argument(
+        "--sort", choices=("relevance", "date", "date_asc", "title"), help="default: relevance"
+    )
     parser.add_argument("--recency", type=float, metavar="S", help="0 to 1: what age takes from a score")
     parser.add_argument("-k", type=int, metavar="N", help="at most so many hits, up to 1,000")
     add_filters(parser)

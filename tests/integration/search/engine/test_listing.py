@@ -38,12 +38,47 @@ def test_titles_are_in_order_by_their_words(shelf):
     assert paths(ask(shelf, "one", sort=Sort.TITLE)) == ["b.md", "c.md", "a.md"]
 
 
+@pytest.mark.parametrize("text", ["", "one"])
+def test_numbers_in_titles_are_sorted_as_numbers(workspace, text):
+    titles = [
+        "Lektion 2b",
+        "Lesson 10",
+        "第10課",
+        "lesson 9",
+        "Lesson 2.10",
+        "第2課",
+        "Lesson 02.9",
+        "Lektion 2",
+    ]
+    for number, title in enumerate((*titles, "")):
+        write(workspace, f"lesson {number + 3}.md", "one", title=title)
+    sync(workspace)
+    listed = [hit.title for hit in ask(workspace, text, sort=Sort.TITLE).hits]
+    assert listed == [
+        *("Lektion 2", "Lektion 2b", "Lesson 02.9", "Lesson 2.10", "lesson 9", "Lesson 10", ""),
+        *("第2課", "第10課"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "one"])
+def test_undated_documents_are_last_by_date_in_both_directions(workspace, text):
+    write(workspace, "undated.md", "one")
+    for year in (2021, 2019, 2020):
+        write(workspace, f"{year}.md", "one", metadata={"date": f"{year}-05-01"})
+    write(workspace, "also.md", "one")
+    write(workspace, "undated.md", "one", parser_version="p2")
+    sync(workspace)
+    newest, oldest = (paths(ask(workspace, text, sort=sort)) for sort in (Sort.DATE, Sort.DATE_ASC))
+    assert newest == ["2021.md", "2020.md", "2019.md", "also.md", "undated.md"]
+    assert oldest == ["2019.md", "2020.md", "2021.md", "undated.md", "also.md"]
+
+
 def test_filters_and_operators_narrow_a_listing(shelf):
     write(shelf, "prose.md", "No code.")
     sync(shelf)
     code = ask(shelf, "", sort=Sort.TITLE, kind=("code",))
     assert (paths(code), code.hits[0].snippet) == (["b.md", "c.md", "a.md"], "f()")
-    assert paths(ask(shelf, "after:2025", sort=Sort.DATE, operators=True)) == ["prose.md", "a.md"]
+    assert paths(ask(shelf, "after:2025", sort=Sort.DATE, operators=True)) == ["a.md", "prose.md"]
     assert paths(ask(shelf, "", sort=Sort.DATE, path_glob=("missing*",))) == []
 
 

@@ -63,6 +63,7 @@ def document_state(
         version_tag="",
         indexed_at=0.0,
         dated_at=0.0,
+        is_dated=1,
         author="",
         tags=(),
         chunks=tuple(chunks),

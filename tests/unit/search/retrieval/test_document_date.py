@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from search.retrieval.document_date import document_date, stated_author, stated_date, time_of_ns
+from search.retrieval.document_date import known_date, stated_author, stated_date, time_of_ns
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -45,13 +45,12 @@ def test_date_of_the_near_future_is_believed_and_of_a_later_one_is_not():
     assert stated_date({"date": late.isoformat()}) is None
 
 
-def test_stated_date_precedes_file_and_indexing_dates():
+def test_stated_date_precedes_the_date_of_the_file():
     change = datetime(2025, 1, 1, tzinfo=UTC)
-    times = {"modified_at": change, "indexed_at": NOON}
-    assert document_date({"date": "2024-03-05"}, **times) == datetime(2024, 3, 5, tzinfo=UTC)
-    assert document_date({}, **times) == change
-    assert document_date({}, modified_at=None, indexed_at=NOON) == NOON
-    assert document_date({}, modified_at=datetime(2999, 1, 1, tzinfo=UTC), indexed_at=NOON) == NOON
+    assert known_date({"date": "2024-03-05"}, modified_at=change) == datetime(2024, 3, 5, tzinfo=UTC)
+    assert known_date({}, modified_at=change) == change
+    assert known_date({}, modified_at=None) is None
+    assert known_date({}, modified_at=datetime(2999, 1, 1, tzinfo=UTC)) is None
 
 
 @pytest.mark.parametrize(
