@@ -57,7 +57,7 @@ class SeveralSearchView(ApiView):
 
     @extend_schema(request=SeveralBody, responses={200: wire_component(_VERSION)})
     def post(self, request: Request) -> HttpResponse:
-        """Search the workspaces, each with its settings, and merge their lists by rank."""
+        """Search the workspaces, each with its settings, and merge their lists."""
         given = strict_body(request, SeveralBody)
         accesses = self._accesses(given.get("workspaces"))
         k = min(given.get("k") or DEFAULT_K, MAX_K)

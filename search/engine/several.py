@@ -1,29 +1,39 @@
-"""Search over several workspaces: each is searched by itself, and their lists are merged by rank.
+"""Search over several workspaces: each is searched by itself, and their lists are merged.
 
-A quarter of the time of a search goes into the hits that it shows. So each workspace gives the head of its
-list first, as deep as the merged list shows if all find as much; one whose further hits may belong into that
-list is searched again.
+A quarter of the time of a search goes into the hits that it shows. So each of many workspaces gives the head
+of its list first, as deep as the merged list shows if all find as much; one whose further hits may belong
+into that list is searched again.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import ceil
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any
+from uuid import UUID
+
+import numpy as np
 
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.engine.search import milliseconds_since, search
 from search.engine.time_limit import limited_search
-from search.retrieval.query.titles import title_key
-from search.retrieval.types import SearchHit, SearchQuery, SearchResult, Sort
+from search.models import Document
+from search.retrieval.fusion.floor import WORD_SHARE
+from search.retrieval.fusion.reorder import SortKeys
+from search.retrieval.fusion.scores import bm25_magnitudes
+from search.retrieval.types import RetrievalDetail, SearchHit, SearchQuery, SearchResult, Sort
 
 _Key = tuple[Any, ...]
 
 #: The most workspaces of one search.
 MAX_WORKSPACES = 50
+# All hits of so few workspaces cost less than a second search of the one that has most.
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +42,8 @@ class WorkspaceHit:
 
     workspace: Workspace
     hit: SearchHit
+    #: By what hits are compared, the smallest first.
+    place: _Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,28 +71,36 @@ def search_several(
 
     The queries have the same order of hits.
 
-    Scores of different workspaces can't be compared: a word is rare or common within one. So lists are merged
-    by rank, as by reciprocal rank fusion. Of equal ranks the hit more similar to the query is first; related
-    hits are last. Lists sorted by date or title are merged by that.
+    Lists by relevance are merged by the evidence of their hits, which is comparable between workspaces: the
+    rerank score where all have one, else cosine and words as in the floor, with bm25 as a share of the best
+    list's first hit. Where one workspace has no cosines, or those of another model, words count alone. A hit
+    stays behind those that its list has before it; related hits are last. Lists sorted by date or title are
+    merged by that.
     Raises InvalidQuery, InvalidFilter.
     """
     started = time.perf_counter()
     queries = [build_query(access) for access in accesses]
     limits = [min(query.k, per_workspace) for query in queries]
-    depth = ceil(k / max(1, len(accesses))) + 1
+    depth = k if len(accesses) <= _FEW else ceil(k / len(accesses)) + 1
     sort = queries[0].sort if queries else Sort.RELEVANCE
     results = [
         _search_one(access, replace(query, k=min(limit, depth)))
         for access, query, limit in zip(accesses, queries, limits, strict=True)
     ]
-    merged = _merge(accesses, results, sort)
-    last = _ORDERS[sort](merged[k - 1].hit) if len(merged) >= k else None
-    for place, (query, limit) in enumerate(zip(queries, limits, strict=True)):
-        result = results[place]
-        if result is not None and depth < limit and _may_go_on(result, depth, last, sort):
-            results[place] = _search_one(accesses[place], replace(query, k=limit))
+    lists = _place_hits(accesses, results, sort)
+    merged = sorted(chain(*lists), key=_place_of)
+    last = merged[k - 1].place if len(merged) >= k else None
+    longer = [
+        number
+        for number, limit in enumerate(limits)
+        if depth < limit and _may_go_on(lists[number], depth, last)
+    ]
+    for number in longer:
+        results[number] = _search_one(accesses[number], replace(queries[number], k=limits[number]))
+    if longer:
+        merged = sorted(chain(*_place_hits(accesses, results, sort)), key=_place_of)
     return SeveralResults(
-        hits=tuple(_merge(accesses, results, sort)[:k]),
+        hits=tuple(merged[:k]),
         by_workspace=tuple(
             (access, result) for access, result in zip(accesses, results, strict=True) if result is not None
         ),
@@ -88,28 +108,100 @@ def search_several(
     )
 
 
-def _merge(
+_place_of = attrgetter("place")
+
+
+def _place_hits(
     accesses: Sequence[Access], results: Sequence[SearchResult | None], sort: Sort
-) -> list[WorkspaceHit]:
-    found = [
-        WorkspaceHit(workspace=access.workspace, hit=hit)
-        for access, result in zip(accesses, results, strict=True)
-        if result is not None
-        for hit in result.hits
-    ]
-    return sorted(found, key=lambda each: _ORDERS[sort](each.hit))
-
-
-def _may_go_on(result: SearchResult, depth: int, last: _Key | None, sort: Sort) -> bool:
-    """Return whether a list of `depth` hits may go on with one that is before the `last` of all."""
-    if len(result.hits) < depth:
-        return False
-    end = result.hits[-1]
-    if last is None:
-        return True
+) -> list[list[WorkspaceHit]]:
+    """Return the hits of each workspace in the order of its list, with places to merge them by."""
+    found = [() if result is None else result.hits for result in results]
     if sort is Sort.RELEVANCE:
-        return (end.related, end.rank + 1) <= last[:2]
-    return _ORDERS[sort](end) <= last
+        places = _places_by_evidence(found)
+    else:
+        places = [_sorted_places(access, hits, sort) for access, hits in zip(accesses, found, strict=True)]
+    return [
+        [
+            WorkspaceHit(workspace=access.workspace, hit=hit, place=place)
+            for hit, place in zip(hits, of_list, strict=True)
+        ]
+        for access, hits, of_list in zip(accesses, found, places, strict=True)
+    ]
+
+
+def _places_by_evidence(found: Sequence[Sequence[SearchHit]]) -> list[list[_Key]]:
+    details = [[hit.retrieval for hit in hits] for hits in found]
+    if all(detail.rerank_score is not None for detail in chain(*details)):
+        evidence = [np.array([detail.score for detail in each]) for each in details]
+    else:
+        words = _word_evidence(details)
+        models = {hit.embedding_model for hit in chain(*found)} - {None}
+        cosines = [_cosines(each) for each in details]
+        if len(models) > 1 or any(np.isnan(each).any() for each in cosines):
+            cosines = [np.zeros(len(each)) for each in details]
+        evidence = [WORD_SHARE * each + near for each, near in zip(words, cosines, strict=True)]
+    return [
+        [
+            (hit.related, -value, hit.rank, -hit.score)
+            for hit, value in zip(hits, np.minimum.accumulate(_lift_pinned(each, hits)).tolist(), strict=True)
+        ]
+        for hits, each in zip(found, evidence, strict=True)
+    ]
+
+
+def _word_evidence(details: Sequence[Sequence[RetrievalDetail]]) -> list[np.ndarray]:
+    """Return bm25 as a share of the best first hit's, at most 1; 1 for hits with all words, or a name."""
+    sums = [bm25_magnitudes(np.array([detail.lexical_score or 0.0 for detail in each])) for each in details]
+    best = max((each[0] for each in sums if len(each)), default=0.0) or 1.0
+    return [
+        np.where(
+            [detail.tier == "all" or detail.exact_rank is not None for detail in each],
+            1.0,
+            np.minimum(1.0, magnitudes / best),
+        )
+        for each, magnitudes in zip(details, sums, strict=True)
+    ]
+
+
+def _cosines(details: Sequence[RetrievalDetail]) -> np.ndarray:
+    """Return the cosines of a list's hits; one that only words found has the least of those before it."""
+    scores = [detail.vector_score for detail in details]
+    cosines = 2.0 * np.array([np.nan if score is None else score for score in scores]) - 1.0
+    known = cosines[~np.isnan(cosines)]
+    least = np.fmin.accumulate(cosines)
+    least[np.isnan(least)] = known[0] if len(known) else np.nan
+    return np.where(np.isnan(cosines), least, cosines)
+
+
+def _lift_pinned(evidence: np.ndarray, hits: Sequence[SearchHit]) -> np.ndarray:
+    return np.where([hit.retrieval.pinned for hit in hits], np.inf, evidence)
+
+
+def _sorted_places(access: Access, hits: Sequence[SearchHit], sort: Sort) -> list[_Key]:
+    undated = _find_undated(access, hits)
+    return [
+        SortKeys(
+            title=hit.title,
+            dated_at=hit.date,
+            source=hit.source,
+            path=hit.doc_path,
+            trust=hit.trust_level,
+            is_dated=hit.doc_id not in undated,
+        ).place(sort)
+        for hit in hits
+    ]
+
+
+def _find_undated(access: Access, hits: Sequence[SearchHit]) -> set[str]:
+    with acting_in(access.workspace.pk):
+        rows = Document.objects.in_workspace(access.workspace).filter(is_dated=False)
+        found = rows.filter(doc_id__in=[UUID(hex=hit.doc_id) for hit in hits])
+        return {doc_id.hex for doc_id in found.values_list("doc_id", flat=True)}
+
+
+def _may_go_on(hits: Sequence[WorkspaceHit], depth: int, last: _Key | None) -> bool:
+    """Return whether a list of `depth` hits may go on with one that is before the `last` of all."""
+    return len(hits) >= depth and (last is None or hits[-1].place <= last)
 
 
 def _search_one(access: Access, query: SearchQuery) -> SearchResult | None:
@@ -117,15 +209,3 @@ def _search_one(access: Access, query: SearchQuery) -> SearchResult | None:
     with acting_in(access.workspace.pk), suppress(Workspace.DoesNotExist):
         return search(access.workspace, query, reader=access.reader)
     return None
-
-
-def _relevance(hit: SearchHit) -> _Key:
-    return hit.related, hit.rank, -(hit.retrieval.vector_score or 0.0), -hit.score
-
-
-# By what hits are compared, the smallest first.
-_ORDERS: Final[Mapping[Sort, Callable[[SearchHit], _Key]]] = {
-    Sort.RELEVANCE: _relevance,
-    Sort.DATE: lambda hit: (-hit.date.timestamp(),),
-    Sort.TITLE: lambda hit: (title_key(hit.title),),
-}
