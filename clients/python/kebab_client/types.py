@@ -51,7 +51,7 @@ class RankingOptions(TypedDict, total=False):
     operators: bool
     prefix: bool
     group: Literal["passage", "document"]
-    sort: Literal["relevance", "date", "title"]
+    sort: Literal["relevance", "date", "date_asc", "title"]
     recency: float
     k: int
     snippet_chars: int
