@@ -24,7 +24,7 @@ def mark_undated(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("search", "0036_alert_documents")]
+    dependencies = [("search", "0037_alert_documents")]
 
     safe_because: ClassVar[Mapping[int, str]] = {
         1: "it writes a column that the version before doesn't know, a few hundred rows at a time"

@@ -12,7 +12,7 @@ TENANT = ("workspace_id",)
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("search", "0035_chunk_plain"),
+        ("search", "0036_filter_values_by_meaning"),
     ]
 
     operations = [
