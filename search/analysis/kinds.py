@@ -35,6 +35,8 @@ class Analysis:
     #: The tokenizer name in FTS5.
     tokenizer: str
     is_stemmed: bool
+    #: In which a query of unknown language is stemmed, as `stems.languages_of` returns them.
+    languages: str | None = None
 
     def analyse(self, text: str) -> tuple[Token, ...]:
         """See `tokens.analyse`."""
@@ -48,7 +50,7 @@ class Analysis:
 
     def query_terms(self, term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
         """See `tokens.query_terms`."""
-        return tokens.query_terms(term, language if self.is_stemmed else UNSTEMMED)
+        return tokens.query_terms(term, (language or self.languages) if self.is_stemmed else UNSTEMMED)
 
     def joined_tokens(self, text: str, language: str | None = None) -> list[tuple[int, int, tuple[str, ...]]]:
         """See `tokens.joined_tokens`."""
@@ -56,7 +58,7 @@ class Analysis:
 
     def joined_terms(self, term: str, language: str | None = None) -> tuple[str, ...]:
         """See `tokens.joined_terms`."""
-        return tokens.joined_terms(term, language if self.is_stemmed else UNSTEMMED)
+        return tokens.joined_terms(term, (language or self.languages) if self.is_stemmed else UNSTEMMED)
 
     def query_tokens(self, term: str) -> tuple[str, ...]:
         """See `tokens.query_tokens`."""

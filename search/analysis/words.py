@@ -6,8 +6,8 @@ from itertools import accumulate, pairwise
 from operator import add
 from typing import Any
 
-from search.analysis.stems import LANGUAGE_STEMMERS, stem, stem_in
-from search.retrieval.text.unicode_scripts import fold, is_unspaced, split_graphemes
+from search.analysis.stems import stem, stems_in
+from search.retrieval.text.unicode_scripts import fold, is_unspaced, keep_accents, split_graphemes
 
 #: UTF-8 offsets of start and end in its run, the main term, then other terms at the same position.
 Part = tuple[Any, ...]
@@ -16,12 +16,17 @@ Part = tuple[Any, ...]
 _MAX_TERM_CHARS = 128
 #: Used in place of a language: the terms are the folded words.
 UNSTEMMED = "unstemmed"
+# Stands before the term of a word with its accents, so that it is a term of its own.
+_AS_WRITTEN = "="
+_SMALL_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "0123456789" * 2)
+_FRACTION = re.compile("[¼-¾⅐-⅞↉]")
+_NUMERALS = re.compile(f"({_FRACTION.pattern})|(?<=\\d)(?=[⁰¹²³⁴-⁹])")
 _FEW_PARTS = 3
 # Minimum average length of the parts of a name; those of random letters and digits are shorter.
 _LEAST_OF_FEW, _LEAST_OF_LETTERS, _LEAST = 2.0, 2.5, 3.0
 _NUMBERED = re.compile(r"([^\W\d_]{2,})(\d+)")
-# A number and its unit, as in `16GB`; an ordinal is one word.
-_MEASURED = re.compile(r"(\d+)((?!(?:st|nd|rd|th)$)[^\W\d_]{2,})", re.IGNORECASE)
+# A number and its unit, as in `16GB` and `120m²`; an ordinal is one word.
+_MEASURED = re.compile(r"(\d+)((?!(?:st|nd|rd|th)$)[^\W\d_]{2,}|[cdkm]?m[23])", re.IGNORECASE)
 _VERSION = re.compile(r"[vV](\d+)")
 _NAME_BEFORE_NUMBER = re.compile(r"([^\W\d_]+)\d+")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
@@ -35,7 +40,9 @@ def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
     The first token of a word also has the terms of the whole word. `language`, one of `LANGUAGE_STEMMERS`,
     adds its stems; UNSTEMMED removes all stems.
     """
-    return _bigrams(run) if is_unspaced(run[0]) else _word_parts(run, language)
+    if is_unspaced(run[0]):
+        return _bigrams(run)
+    return _numeral_parts(run, language) if _has_numerals(run) else _word_parts(run, language)
 
 
 def without_symbols(run: str) -> str:
@@ -43,8 +50,30 @@ def without_symbols(run: str) -> str:
     return run.strip("+#.")
 
 
+def _has_numerals(run: str) -> bool:
+    """Return whether `run` has a fraction, `½`, or a power, `10³`, which are two numbers."""
+    return not run.isascii() and _NUMERALS.search(run) is not None
+
+
+def _numeral_parts(run: str, language: str | None) -> tuple[Part, ...]:
+    """Return the tokens of a run with fractions or powers; both numbers of a fraction have its span."""
+    parts: list[Part] = []
+    at = 0
+    for piece in filter(None, _NUMERALS.split(run)):
+        size = len(piece.encode())
+        if _FRACTION.match(piece):
+            numbers = unicodedata.normalize("NFKC", piece).split("\u2044")
+            parts += [(at, at + size, number) for number in numbers]
+        else:
+            parts += [(at + low, at + high, *terms) for low, high, *terms in _word_parts(piece, language)]
+        at += size
+    return tuple(parts)
+
+
 def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
-    word = without_symbols(run)
+    written = without_symbols(run)
+    # The digits of CO₂ are those of CO2.
+    word = written if run.isascii() else written.translate(_SMALL_DIGITS)
     (_, end), *rest = borders_of(word)
     terms = _terms(word, language)
     if rest:
@@ -53,13 +82,23 @@ def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
             terms += _terms(name[1], language)
     elif version := _VERSION.fullmatch(word):
         terms = (version[1], *terms)
-    if word != run:
+    if written != run:
         terms = (*terms, fold(run[:_MAX_TERM_CHARS]))
+    if accented := accented_term(written):
+        terms = (*terms, accented)
     whole = (0, len(run.encode()), *dict.fromkeys(terms))
     if not rest:
         return (whole,)
-    octets = list(accumulate(map(len, map(str.encode, word)), initial=0))
+    octets = list(accumulate(map(len, map(str.encode, written)), initial=0))
     return (whole, *((octets[low], octets[high], *_terms(word[low:high], language)) for low, high in rest))
+
+
+def accented_term(word: str) -> str | None:
+    """Return the term of a word as it is written if that has accents; None for a word without any."""
+    if word.isascii():
+        return None
+    accented = keep_accents(word[:_MAX_TERM_CHARS])
+    return None if accented == fold(word[:_MAX_TERM_CHARS]) else _AS_WRITTEN + accented
 
 
 def _terms(word: str, language: str | None) -> tuple[str, ...]:
@@ -67,8 +106,8 @@ def _terms(word: str, language: str | None) -> tuple[str, ...]:
     if language == UNSTEMMED:
         return (fold(beginning),)
     terms = [stem(beginning)]
-    if language in LANGUAGE_STEMMERS:
-        terms.append(stem_in(language, beginning))
+    if language is not None or not beginning.isascii():
+        terms += stems_in(language, beginning)
     if language not in _WITH_OWN_UMLAUTS and not beginning.isascii():
         spelled = unicodedata.normalize("NFC", beginning).translate(_UMLAUTS)
         if spelled != beginning:
@@ -85,7 +124,9 @@ def _bigrams(run: str) -> tuple[Part, ...]:
 
 
 def is_measure(word: str) -> bool:
-    """Return whether `word` is a number and letters, which may also stand apart: `16GB`, `sha256`."""
+    """Return whether `word` is a number and letters, which may also stand apart: `16GB`, `sha256`, `½`."""
+    if _has_numerals(word):
+        return True
     return not word.isalpha() and not word.isdecimal() and len(borders_of(word)) == 2
 
 

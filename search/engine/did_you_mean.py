@@ -7,15 +7,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import apsw
 
 from kebab.identity.models import Workspace
+from search.analysis import encode_phrase
 from search.embedders.minilm.tokenizer import is_common_word
 from search.engine.readback import read_passages
 from search.mirror.query.lexical import TEXT_WEIGHT
-from search.mirror.query.spelling import Spelling, join_words, spellings, split_word
+from search.mirror.query.spelling import Spelling, join_words, near_identifiers, spellings, split_word
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.query.channels import QueryChannels
@@ -33,6 +34,8 @@ ReadPassages = Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]
 # Number of words of a query to look up; each takes a few milliseconds.
 _MAX_WORDS = 4
 _READ_CHARS = 1_000
+# A term with letters and a number of three digits or more.
+_IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w./#-]*[^\W\d_])(?=[\w./#-]*\d{3})\w+(?:[./#-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,45 @@ def suggest_query(
             words = list(_find_spellings(Vocabulary(view), text[:_READ_CHARS]))
     except apsw.InterruptError:
         return None
-    chunk_ids = {id_ for each in words for spelling in each.spellings for id_ in spelling.chunk_ids}
-    visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
-    suggestion = _apply_spellings(typed or text, words, visible)
+    return _suggest(text, words, read_passages, typed=typed)
+
+
+def suggest_identifiers(
+    view: MirrorView, text: str, read_passages: ReadPassages, *, typed: str | None = None
+) -> str | None:
+    """Return the query with identifiers that no chunk has replaced by near ones, or None.
+
+    Call it if no chunk has all words: near identifiers are offered, as `INV-1263` for `INV-1236`, and never
+    searched for unasked. `typed` is as in `suggest_query`. Raises MirrorDamaged.
+    """
+    found = list(islice(_IDENTIFIER.finditer(text[:_READ_CHARS]), _MAX_WORDS))
+    if not found or parse_query(text).raw is not None:
+        return None
+    try:
+        with view.limited_time():
+            vocabulary = Vocabulary(view)
+            words = [
+                _TypedWord(word.start(), word.end(), near_identifiers(vocabulary, word[0]))
+                for word in found
+                if not vocabulary.sample(encode_phrase(view.analysis.query_terms(word[0])), 1)
+            ]
+    except apsw.InterruptError:
+        return None
+    return _suggest(text, words, read_passages, typed=typed)
+
+
+def _suggest(
+    text: str, words: Sequence[_TypedWord], read_passages: ReadPassages, *, typed: str | None
+) -> str | None:
+    """Return the query, or `typed`, with its words as visible chunks spell them; None if nothing changes."""
+    suggestion = _apply_spellings(typed or text, words, _read_visible(words, read_passages))
     return None if fold(suggestion) == fold(typed or text) else suggestion
+
+
+def _read_visible(words: Sequence[_TypedWord], read_passages: ReadPassages) -> Mapping[str, tuple[str, str]]:
+    """Return breadcrumb and text of the visible chunks of all spellings."""
+    chunk_ids = {id_ for each in words for spelling in each.spellings for id_ in spelling.chunk_ids}
+    return read_passages(sorted(chunk_ids)) if chunk_ids else {}
 
 
 def correct_words(
@@ -143,12 +181,13 @@ def correct_query(
                     word.start(), word.end(), _safe_spellings(vocabulary, word[0], is_unknown=is_unknown)
                 )
                 for word, is_unknown in missing[:_MAX_WORDS]
-                if not (_may_be_name(word, text) or (is_unfinished and word is unknown[-1]))
+                if not (
+                    _may_be_name(word, text, is_unknown=is_unknown) or (is_unfinished and word is unknown[-1])
+                )
             ]
     except apsw.InterruptError:
         return unchanged
-    chunk_ids = {id_ for each in words for spelling in each.spellings for id_ in spelling.chunk_ids}
-    visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
+    visible = _read_visible(words, read_passages)
     return CorrectedQuery(
         _apply_spellings(text, words, visible),
         is_unfinished=is_unfinished,
@@ -167,6 +206,8 @@ def _find_missing(
     words = [
         run for run in RUN.finditer(text[:_READ_CHARS]) if run[0].isalpha() and not is_unspaced(run[0][0])
     ]
+    if "*" in text:
+        words = [run for run in words if not text.startswith("*", run.end())]
     if not words:
         return []
     language = language_of(word[0].lower() for word in words)
@@ -188,12 +229,12 @@ def _is_beginning(vocabulary: Vocabulary, word: re.Match[str], text: str) -> boo
     return bool(vocabulary.most_common_terms(fold(word[0]), (), 1))
 
 
-def _may_be_name(word: re.Match[str], text: str) -> bool:
-    """Return whether a word looks like a name or an abbreviation, or is quoted."""
+def _may_be_name(word: re.Match[str], text: str, *, is_unknown: bool) -> bool:
+    """Return whether a word looks like a name in code or an abbreviation, is quoted, or is a known name."""
     if is_name_shaped(word[0]) or (word[0].isupper() and not text.isupper()):
         return True
     is_within = text[: word.start()].count('"') % 2 == 1
-    return is_within or (word[0].istitle() and word.start() > 0 and not text.istitle())
+    return is_within or (not is_unknown and word[0].istitle() and word.start() > 0 and not text.istitle())
 
 
 def _safe_spellings(vocabulary: Vocabulary, word: str, *, is_unknown: bool) -> list[Spelling]:
@@ -231,7 +272,7 @@ def _apply_spellings(text: str, typed: Sequence[_TypedWord], visible: Mapping[st
 
 
 def _is_visible(spelling: Spelling, visible: Mapping[str, tuple[str, str]]) -> bool:
-    phrase = f" {fold(spelling.text)} "
+    phrase = f" {' '.join(words_of(spelling.text))} "
     return any(
         phrase in f" {' '.join(words_of(' '.join(visible[id_])))} "
         for id_ in spelling.chunk_ids

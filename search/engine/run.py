@@ -13,7 +13,12 @@ from search.analysis import Analysis
 from search.embedders.configured import embedded_text
 from search.engine.candidates import Candidates, find_candidates, is_blank
 from search.engine.corpus import Corpus
-from search.engine.did_you_mean import CorrectedQuery, correct_words, suggest_query
+from search.engine.did_you_mean import (
+    CorrectedQuery,
+    correct_words,
+    suggest_identifiers,
+    suggest_query,
+)
 from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder, HitPage
 from search.engine.readback import read_documents, read_passages, read_sort_keys
@@ -215,13 +220,16 @@ def _suggest_query(
     corpus: Corpus, query: SearchQuery, found: Candidates, corrected: CorrectedQuery | None
 ) -> str | None:
     words = found.ranked.results.get("lexical")
-    if found.view is None or words is None or not words.is_available or len(words.ids):
+    if found.view is None or not isinstance(words, LexicalResult) or not words.is_available:
+        return None
+    if words.total is not None and words.total.value:
         return None
     typed = query.text if query.channels is None else None
     if corrected is not None:
         typed = corrected.typed
     text = query.effective_channels.lexical
-    return suggest_query(found.view, text, partial(read_passages, corpus.scope), typed=typed)
+    suggest = suggest_identifiers if len(words.ids) else suggest_query
+    return suggest(found.view, text, partial(read_passages, corpus.scope), typed=typed)
 
 
 def _explain(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
+import apsw
 from django.conf import settings
 
 from kebab.identity.models import Workspace
@@ -26,10 +27,12 @@ from search.engine.run import CandidatesLost, Run, index_version_of, run_search
 from search.engine.time_limit import limited_search
 from search.metrics import count_search, stage
 from search.mirror import local_mirrors
+from search.mirror.errors import MirrorError
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
+from search.retrieval.query.conditions import Condition, NamedCondition
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.operators import may_have_operators, parse_operators
 from search.retrieval.types import Mode, SearchQuery, SearchResult, Sort
@@ -193,12 +196,21 @@ def apply_operators(
     """
     if not query.operators or not may_have_operators(query.text):
         return scope, query
-    found = parse_operators(query.text, analysis_for(workspace))
+    found = parse_operators(query.text, analysis_for(workspace), partial(_is_met, workspace, scope))
     if found is None:
         return scope, query
     bare = found.text
     channels = query.channels and query.channels.map(lambda text: bare if text == query.text else text)
     return replace(scope, operators=found), replace(query, bare_text=bare, channels=channels)
+
+
+def _is_met(workspace: Workspace, scope: SearchScope, condition: Condition) -> bool:
+    """Return whether anything that the reader may read meets a condition; True without a mirror."""
+    try:
+        with Corpus(workspace, scope).open_mirror() as view, view.limited_time():
+            return bool(view.meeting([NamedCondition(name="", condition=condition)]).any())
+    except (MirrorError, apsw.InterruptError):
+        return True
 
 
 def _apply_pins(scope: SearchScope, query: SearchQuery, stages: Stages) -> Stages:

@@ -14,6 +14,7 @@ from threading import Lock
 import apsw
 import numpy as np
 
+from search.analysis.stems import languages_of
 from search.mirror.postings.entries import (
     ENTRY,
     ChunkTable,
@@ -68,11 +69,8 @@ class ContributionCache:
                 self._entries -= max(1, len(evicted))
 
 
-_MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
-_MAIN_LANGUAGE_OF = (
-    "SELECT lang FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
-    " GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
-)
+_LANGUAGES = "SELECT lang FROM documents{condition} GROUP BY lang ORDER BY count(*) DESC, lang"
+_OF_SOURCES = " WHERE source_key IN (SELECT value FROM json_each(?))"
 # A blob's length is known without reading it.
 _SIZES = (
     "SELECT p.term, length(p.entries) FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p"
@@ -98,8 +96,9 @@ class Collection:
     #: Keys of its sources; None for all sources.
     keys: tuple[str, ...] | None = None
     contribution_cache: ContributionCache = field(init=False, compare=False)
-    # Computed on first use: counting all documents takes milliseconds.
-    _main_language: list[str] = field(default_factory=list, init=False, compare=False)
+    # Of its documents, the most frequent one first. Computed on first use: counting takes milliseconds.
+    _languages: list[str] = field(default_factory=list, init=False, compare=False)
+    _stemmed: list[str | None] = field(default_factory=list, init=False, compare=False)
     _attributes: dict[str, Attribute] = field(default_factory=dict, init=False, compare=False)
     _orders: dict[Sort, np.ndarray] = field(default_factory=dict, init=False, compare=False)
     _masks: OrderedDict[Condition, np.ndarray] = field(default_factory=OrderedDict, init=False, compare=False)
@@ -121,11 +120,20 @@ class Collection:
 
     def main_language(self, connection: apsw.Connection) -> str:
         """Return the language of most of its documents; '' without any document."""
-        if not self._main_language:
-            sql = _MAIN_LANGUAGE if self.keys is None else _MAIN_LANGUAGE_OF
+        return next(iter(self._read_languages(connection)), "")
+
+    def languages(self, connection: apsw.Connection) -> str | None:
+        """Return the languages of its documents that have stems of their own, as `languages_of` does."""
+        if not self._stemmed:
+            self._stemmed.append(languages_of(self._read_languages(connection)))
+        return self._stemmed[0]
+
+    def _read_languages(self, connection: apsw.Connection) -> list[str]:
+        if not self._languages:
+            sql = _LANGUAGES.format(condition="" if self.keys is None else _OF_SOURCES)
             rows = connection.execute(sql, () if self.keys is None else (json.dumps(self.keys),))
-            self._main_language.append(next((str(language) for (language,) in rows), ""))
-        return self._main_language[0]
+            self._languages[:] = [str(language) for (language,) in rows]
+        return self._languages
 
     def mask(self, connection: apsw.Connection, condition: Condition) -> np.ndarray:
         """Return (n,) bool, whether each row's chunk meets the condition; those of late are cached."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import apsw
@@ -19,7 +20,9 @@ from search.retrieval.query.conditions import (
     fold_case,
 )
 from search.retrieval.query.glob import Glob
+from search.retrieval.query.match_units import MatchUnit
 from search.retrieval.query.metadata import FOLDED, NUMBERS
+from search.retrieval.query.passage_words import is_written_in
 from search.retrieval.query.titles import has_words, title_key
 
 # Columns whose texts are compared as they are stored, and numbers.
@@ -44,6 +47,7 @@ _IN_LANGUAGES = (
     "SELECT group_concat(chunk) FROM chunks"
     " WHERE code_lang <> '' AND code_lang IN (SELECT value FROM json_each(?))"
 )
+_TEXTS_WITH_WORDS = "SELECT rowid, breadcrumb, text FROM chunks_fts WHERE chunks_fts MATCH ?"
 _WITH_WORDS = "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
 # Few of them are different.
 _SPELLINGS: Final = {
@@ -93,7 +97,15 @@ def _mask(rows: np.ndarray, count: int) -> np.ndarray:
 def _find_chunks(connection: apsw.Connection, comparison: Comparison) -> np.ndarray:
     if comparison.field == "code_lang":
         return _rows(connection, _IN_LANGUAGES, json.dumps(comparison.values))
-    return np.concatenate([_rows(connection, _WITH_WORDS, unit.expression) for unit in comparison.values])
+    return np.concatenate([_find_unit(connection, unit) for unit in comparison.values])
+
+
+def _find_unit(connection: apsw.Connection, unit: MatchUnit) -> np.ndarray:
+    if unit.written is None:
+        return _rows(connection, _WITH_WORDS, unit.expression)
+    having = connection.execute(_TEXTS_WITH_WORDS, (unit.expression,))
+    written = partial(is_written_in, unit.written)
+    return np.fromiter((row for row, *columns in having if any(map(written, columns))), np.int64)
 
 
 def _find_documents(connection: apsw.Connection, comparison: Comparison) -> np.ndarray:

@@ -43,6 +43,8 @@ _READ = 160
 # A name that is a plain word of more chunks than this is looked for in headings and declarations alone.
 _COMMON = 5_000
 _PATH_SIGN = "/"
+# A name is compared as it is written: stems of other languages find nothing more.
+_LITERAL = "en"
 # Keywords before a name that code declares, and before the name of a container of others.
 _DECLARING = (
     "def",
@@ -261,7 +263,7 @@ class _Search:
         Those of a single word are read from the posting lists. Else scores are computed only if needed: all
         matches of `expression` match `wider`, which is faster to evaluate, and with few matches suffices.
         """
-        positions = self._view.analysis.query_terms(name, None)
+        positions = self._view.analysis.query_terms(name, _LITERAL)
         if wider is None and len(positions) == 1 and not is_prefix(name):
             return self._find_best_of_word(positions[0], limit, in_headings=_is_in_headings(expression))
         for unscored in (wider, expression):

@@ -189,7 +189,8 @@ class LexicalLeg:
             self._text,
             frequencies,
             self._view.analysis,
-            complete=complete if self._is_unfinished else None,
+            complete=complete,
+            is_unfinished=self._is_unfinished,
             rules=self._view.scope.rules,
         )
 

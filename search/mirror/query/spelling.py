@@ -6,7 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest, nsmallest
 from itertools import pairwise
+from string import ascii_lowercase, digits
 
+import numpy as np
+
+from search.analysis import encode_phrase
 from search.mirror.query.vocabulary import Vocabulary, terms_expression
 from search.retrieval.code.definitions import IndexedPassage
 from search.retrieval.query.edit_distance import (
@@ -26,8 +30,10 @@ _SAMPLED = 2
 # Spellings offered for a typed word, and splits of it that are looked up.
 _OFFERED = 3
 _CUTS = 3
+_NUMBER = re.compile(r"(?<!\d)\d{3,}(?!\d)")
+_RUN_WITH_DIGIT = re.compile(r"[^\W_]*\d[^\W_]*")
+_DIGITS = re.compile(r"\d+")
 _MIN_HALF_CHARS = 2
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +77,30 @@ def join_words(vocabulary: Vocabulary, words: Sequence[str]) -> list[Spelling]:
     return [Spelling(text=joined, errors=1, chunk_count=count, chunk_ids=tuple(found))] if found else []
 
 
-def _find_near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+def near_identifiers(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+    """Return up to 3 identifiers that chunks under the filters have, with another digit than `typed`."""
+    found: dict[str, Spelling] = {}
+    for piece in (*_NUMBER.finditer(typed), *_RUN_WITH_DIGIT.finditer(typed)):
+        for term in _near_counts(vocabulary, fold(piece[0])) if allowed_errors(piece[0]) else ():
+            if not _is_another_digit(fold(piece[0]), term):
+                continue
+            text = (
+                typed[: piece.start()] + (term.upper() if piece[0].isupper() else term) + typed[piece.end() :]
+            )
+            passages = vocabulary.sample(encode_phrase(vocabulary.analysis.query_terms(text)), _SAMPLED)
+            if ids := tuple(each.chunk_id for each in passages):
+                found[text] = Spelling(text=text, errors=1, chunk_count=len(ids), chunk_ids=ids)
+    return list(found.values())[:_OFFERED]
+
+
+def _is_another_digit(typed: str, term: str) -> bool:
+    """Return whether a term is `typed` but for one digit, or for two that are swapped."""
+    is_same = _DIGITS.sub("", typed) == _DIGITS.sub("", term)
+    return is_same and len(term) <= MAX_CHARS and edit_distance(typed, term) == 1
+
+
+def _near_counts(vocabulary: Vocabulary, typed: str) -> dict[str, int]:
+    """Return the nearest terms, at most 16, in order, each with the number of chunks that have it."""
     distances: dict[str, float] = {}
 
     def near(terms: list[str]) -> Iterable[str]:
@@ -80,8 +109,13 @@ def _find_near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
 
     counts = vocabulary.prefix_counts(_near_prefixes(typed), select=near)
     nearest = nsmallest(_TERMS, counts, key=lambda term: (distances[term], -counts[term], term))
+    return {term: counts[term] for term in nearest}
+
+
+def _find_near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+    counts = _near_counts(vocabulary, typed)
     found: dict[str, _WordForms] = {}
-    for place, term in enumerate(nearest):
+    for place, term in enumerate(counts):
         passages = vocabulary.sample(terms_expression(term), _READ if place < _LIKELY else _SAMPLED)
         for word, chunk_id in _words_near(typed, passages, term):
             found.setdefault(fold(word), _WordForms(counts[term])).add(word, chunk_id)
@@ -149,7 +183,7 @@ def _near_prefixes(typed: str) -> list[str]:
     pairs = {first + second, second + first, second + third, first + third}
     threes = {
         three
-        for letter in _LETTERS
+        for letter in (digits if typed.isdecimal() else ascii_lowercase)
         for three in (
             letter + first + second,
             first + letter + second,
@@ -162,9 +196,15 @@ def _near_prefixes(typed: str) -> list[str]:
 
 def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
     """Return those of `terms` that are near enough to `typed`, each with its distance."""
-    distances = distances_to_stems(typed, terms).tolist()
+    distances = distances_to_stems(typed, terms)
+    if typed.endswith("y"):  # the stem of Shelby is shelbi
+        distances = np.minimum(distances, distances_to_stems(typed[:-1] + "i", terms))
     farthest = allowed_errors(typed) + 0.5
-    return {term: distance for term, distance in zip(terms, distances, strict=True) if distance <= farthest}
+    return {
+        term: distance
+        for term, distance in zip(terms, distances.tolist(), strict=True)
+        if distance <= farthest
+    }
 
 
 def split_word(vocabulary: Vocabulary, word: str) -> list[Spelling]:

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,9 @@ class MirrorView:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """The analysis that indexed the text."""
-        return analysis_of(self.connection)
+        """The analysis that indexed the text, with the languages of the readable documents."""
+        analysis, languages = analysis_of(self.connection), self.collection.languages(self.connection)
+        return analysis if languages is None else replace(analysis, languages=languages)
 
     @cached_property
     def collection(self) -> Collection:

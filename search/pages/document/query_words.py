@@ -29,7 +29,7 @@ class QueryWords:
     def __init__(self, query: str, language: str) -> None:
         self._language = language if language in LANGUAGE_STEMMERS else None
         words = RUN.findall(_OPERATOR.sub(" ", query))[:_MAX_WORDS]
-        telling = [word for word in words if not is_stop_word(fold(word), language)] or words
+        telling = [word for word in words if not is_stop_word(word, language)] or words
         self._terms = {term for word in telling if not is_unspaced(word[0]) for term in self._terms_of(word)}
         self._runs = sorted((word for word in telling if is_unspaced(word[0])), key=len, reverse=True)
         self._has_term = cache(self._has_any_term)

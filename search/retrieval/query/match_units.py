@@ -65,6 +65,8 @@ class MatchUnit:
     joined: "MatchUnit | None" = None
     #: The unit itself and its synonyms, if one of them is a phrase.
     synonyms: "tuple[MatchUnit, ...]" = ()
+    #: The phrase as typed, if a text must have it so (`is_written_in`), not just its stems.
+    written: str | None = None
 
     @property
     def is_word(self) -> bool:

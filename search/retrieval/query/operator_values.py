@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,8 @@ _TYPES: Final = _read_pairs("types") | {ending: f".{ending}" for ending in _LIST
 _LANGUAGES: Final = _read_pairs("languages")
 _PROGRAMMING: Final = frozenset(_LISTS["programming"].split())
 _LANGUAGE_CODE = re.compile("[a-z]{2}(?:-[a-z]{2,4})?|und")
+_AGO = re.compile(r"-?(\d{1,6})([dwmy])", re.ASCII)
+_DAYS_OF: Final = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 
 def _read_words(field: Field, value: str) -> Alternatives:
@@ -72,9 +75,21 @@ def _read_language(value: str) -> Alternatives:
     return found
 
 
+def _days_ago(value: str) -> datetime | None:
+    """Return the start of the day some days, weeks, months or years ago, as `7d`; None for other values."""
+    found = _AGO.fullmatch(value.lower())
+    try:
+        days = int(found[1]) * _DAYS_OF[found[2]] if found else -1
+        start = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return start - timedelta(days=days) if days >= 0 else None
+    except (OverflowError, ValueError):
+        return None
+
+
 def _read_date(test: Test, value: str) -> Alternatives:
     period = read_period(value)
-    return () if period is None else (Comparison(field="dated_at", test=test, values=period[:1]),)
+    start = period[0] if period else _days_ago(value)
+    return () if start is None else (Comparison(field="dated_at", test=test, values=(start,)),)
 
 
 #: Each returns the alternatives of a value; none for a value without a meaning.
@@ -89,6 +104,8 @@ READERS: Final[Mapping[str, Callable[[str], Alternatives]]] = {
     "after": partial(_read_date, "gte"),
     "before": partial(_read_date, "lt"),
 }
+#: Those whose value is a name, and may be any word.
+NAMES: Final = frozenset({"title", "path", "source", "author", "tag"})
 #: What to write instead of a value without a meaning.
 REMEDIES: Final = {
     "title": "write words of a title",
@@ -96,6 +113,6 @@ REMEDIES: Final = {
     "path": "write a part of a path, or a pattern like guides/*.md",
     "type": "write pdf, office, email, image, code, text or the ending of a file name, like docx",
     "lang": "write a language like German or de, or a programming language like python",
-    "after": "write a date like 2026, 2026-03 or 2026-03-05",
-    "before": "write a date like 2026, 2026-03 or 2026-03-05",
+    "after": "write a date like 2026, 2026-03 or 2026-03-05, or 7d for seven days ago",
+    "before": "write a date like 2026, 2026-03 or 2026-03-05, or 7d for seven days ago",
 }

@@ -6,14 +6,16 @@ characters); words and phrases are text in a command or in code, too (`git commi
 """
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from search.retrieval.errors import preview
-from search.retrieval.query.conditions import AnyOf, Comparison, NamedCondition, Not, merge
+from search.retrieval.query.conditions import AnyOf, Comparison, Condition, NamedCondition, Not, merge
 from search.retrieval.query.match_units import Analysis, build_units
-from search.retrieval.query.operator_values import READERS, REMEDIES, Alternatives
+from search.retrieval.query.operator_values import NAMES, READERS, REMEDIES, Alternatives
 from search.retrieval.query.parser import parse_query
 from search.retrieval.query.stopwords import is_stop_word, language_of
 from search.retrieval.text.sanitize import is_storable
@@ -24,13 +26,18 @@ MAX_CHARS: Final = 500
 #: Maximum number of operators; further ones are text.
 MAX_OPERATORS: Final = 32
 _MIN_LETTERS = 3
+# Signs of a value that is no word of a text: a folder, a pattern.
+_WORDING: Final = frozenset("/*?[")
+
+#: Returns whether a condition is met by anything that a reader may read.
+IsMet = Callable[[Condition], bool]
 
 _MARKS = '"“”„«»'
 _QUOTED = '"[^"]{1,200}"|[“”„][^“”„]{1,200}[“”]|«[^«»]{1,200}»|»[^«»]{1,200}«'
 _ANY_QUOTED = re.compile(_QUOTED)
 _OPERATOR = re.compile(
     rf"(?<!\S)(?P<sign>-?)(?:(?P<key>{'|'.join(READERS)}):)?"
-    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>[^\s{_MARKS}:=-][^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
+    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>(?:[^\s{_MARKS}:=-]|(?<=:)-\d)[^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
     re.IGNORECASE,
 )
 # An option of a command, as `--all`, `-m`, `-O2`, `-std=c99`, or a string in code, as `f("x")`.
@@ -68,15 +75,16 @@ class QueryOperators:
         )
 
 
-def parse_operators(text: str, analysis: Analysis) -> QueryOperators | None:
+def parse_operators(text: str, analysis: Analysis, is_met: IsMet = lambda _: True) -> QueryOperators | None:
     """Return the operators of a query; None if it is text alone.
 
-    Exclusions alone are text: there must be words, or a filter, beside them. A query of nothing but operators
-    is searched for the words of its titles and paths. A key typed again adds an alternative.
+    A name that nothing meets, as `tag:latest` in a text about images, is text. Exclusions alone are text:
+    there must be words, or a filter, beside them. A query of nothing but operators is searched for the words
+    of its titles and paths. A key typed again adds an alternative.
     """
     if not may_have_operators(text) or len(text.splitlines()) > 1 or parse_query(text).raw is not None:
         return None
-    return _Parser(text, analysis).parse()
+    return _Parser(text, analysis, is_met).parse()
 
 
 def may_have_operators(text: str) -> bool:
@@ -87,16 +95,17 @@ def may_have_operators(text: str) -> bool:
 class _Parser:
     """A parser of one query."""
 
-    def __init__(self, text: str, analysis: Analysis) -> None:
+    def __init__(self, text: str, analysis: Analysis, is_met: IsMet) -> None:
         self._text = text
+        self._is_met = is_met
         self._analysis = analysis
         self._language = language_of(words_of(text))
         self._is_code = _CODE.search(_ANY_QUOTED.sub('""', text)) is not None
         self._left = list(text)
         self._conditions: dict[object, tuple[str, bool, Alternatives]] = {}
         self._warnings: list[str] = []
-        # The places of titles and paths that filters include.
-        self._named: list[slice] = []
+        # The filters that include names, by key.
+        self._named: defaultdict[str, list[re.Match[str]]] = defaultdict(list)
 
     def parse(self) -> QueryOperators | None:
         for match in islice(_OPERATOR.finditer(self._text), MAX_OPERATORS):
@@ -104,6 +113,8 @@ class _Parser:
                 self._read_filter(match)
             elif not self._is_code and _has_words(match, self._language):
                 self._read_words(match)
+        for key, matches in self._named.items():
+            self._check_name(key, matches)
         if not has_token("".join(self._left)):
             if all(isinstance(key, int) for key in self._conditions):
                 return None
@@ -118,7 +129,10 @@ class _Parser:
         )
 
     def _read_words(self, match: re.Match[str]) -> None:
-        (unit,) = build_units([self._text[_place_of_value(match)]], self._analysis, self._language)
+        typed = self._text[_place_of_value(match)]
+        (unit,) = build_units([typed], self._analysis, self._language)
+        if match["quoted"]:
+            unit = replace(unit, written=typed)
         self._add(match, match.start(), (Comparison(field="words", test="has_words", values=(unit,)),))
         if match["sign"]:
             self._blank(match)
@@ -135,8 +149,20 @@ class _Parser:
             return
         self._add(match, (key, match["sign"]), alternatives)
         self._blank(match)
-        if key in ("title", "path") and not match["sign"]:
-            self._named.append(place)
+        if key in NAMES and not match["sign"]:
+            self._named[key].append(match)
+
+    def _check_name(self, key: str, matches: list[re.Match[str]]) -> None:
+        """Take filters for text that nothing meets, unless they are clearly meant as filters."""
+        typed, _, alternatives = self._conditions[key, ""]
+        is_clear = any(match["quoted"] or not _WORDING.isdisjoint(match["bare"]) for match in matches)
+        if is_clear or self._is_met(AnyOf(merge(alternatives))):
+            return
+        del self._conditions[key, ""]
+        for match in matches:
+            self._left[slice(*match.span())] = match[0]
+        matches.clear()
+        self._warnings.append(f"{preview(typed)} was searched for as text, as nothing has this {key}.")
 
     def _add(self, match: re.Match[str], key: object, alternatives: Alternatives) -> None:
         typed = self._text[match.start() : max(match.end("quoted"), match.end("bare"))]
@@ -149,7 +175,8 @@ class _Parser:
         self._left[match.start() : match.end()] = " " * len(match[0])
 
     def _search_names(self) -> None:
-        for place in self._named:
+        for match in (*self._named["title"], *self._named["path"]):
+            place = _place_of_value(match)
             self._left[place] = self._text[place]
 
 

@@ -20,6 +20,7 @@ MAX_RAW_TOKENS = 32
 MAX_RAW_CHARS = 2_000
 #: 26 one-letter prefixes OR-ed over 100,000 chunks take 5.9 s.
 MIN_PREFIX_CHARS = 3
+_MAX_PREFIX_CHARS = 64
 
 # Without white space.
 _UNPRINTABLE_IN_RUNS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]+")
@@ -89,6 +90,13 @@ def check_prefixes(raw: str) -> None:
             raise InvalidQuery(
                 f"The prefix {preview(words[-1] + '*')} is too short; give it {MIN_PREFIX_CHARS} characters."
             )
+
+
+def starred_word(term: str) -> str | None:
+    """Return the beginning of words that a term of a plain query stands for, `hou` of `hou*`; else None."""
+    word = term[:-1]
+    is_word = term.endswith("*") and MIN_PREFIX_CHARS <= len(word) <= _MAX_PREFIX_CHARS and word.isalnum()
+    return word if is_word and not is_unspaced(word[0]) else None
 
 
 def raw_units(raw: str, analysis: Analysis) -> tuple[MatchUnit, ...]:

@@ -1,12 +1,23 @@
 """Comparisons with the words of a passage, its title and its author, as the mirror's index evaluates them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Final
 
 from search.retrieval.query.conditions import TEXT_TESTS, Comparison
 from search.retrieval.query.match_units import Analysis, MatchUnit
 from search.retrieval.query.titles import has_words, indexed_headings, title_key
+from search.retrieval.text.unicode_scripts import (
+    accented_words_of,
+    fold_text,
+    is_unspaced,
+    keep_accents_of_text,
+    words_of,
+)
+
+_MAX_CACHED_PHRASES: Final = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +42,42 @@ class WordedPassage:
 
     def _has_unit(self, unit: MatchUnit) -> bool:
         units = [unit] if unit.joined is None else [unit, unit.joined]
-        return any(_occurs(each, terms) for each in units for terms in self._columns)
+        return any(
+            _occurs(each, terms) and (unit.written is None or is_written_in(unit.written, text))
+            for each in units
+            for text, terms in self._columns
+        )
 
     @cached_property
-    def _columns(self) -> list[list[frozenset[str]]]:
-        """The index terms at each position of its headings, and of its text."""
+    def _columns(self) -> list[tuple[str, list[frozenset[str]]]]:
+        """Its headings, and its text, each with the index terms at each position."""
         columns = (indexed_headings(self.breadcrumb, self.path), self.text)
-        return [[frozenset(token[2:]) for token in self.analysis.analyse(column)] for column in columns]
+        return [
+            (column, [frozenset(token[2:]) for token in self.analysis.analyse(column)]) for column in columns
+        ]
+
+
+def is_written_in(phrase: str, text: str) -> bool:
+    """Return whether the words of a phrase stand in a row in a text as they are written.
+
+    Case and dividers don't count, accents only if the phrase has some.
+    """
+    pattern, has_accents = _compile_phrase(phrase)
+    return pattern.search((keep_accents_of_text if has_accents else fold_text)(text)) is not None
+
+
+@lru_cache(maxsize=_MAX_CACHED_PHRASES)
+def _compile_phrase(phrase: str) -> tuple[re.Pattern[str], bool]:
+    """Return the pattern of a phrase, and whether it has accents; unspaced scripts have no ends of words."""
+    plain, accented = words_of(phrase), accented_words_of(phrase)
+    words = r"[\W_]*".join(map(_pattern_of_word, accented))
+    start = "" if is_unspaced(accented[0][0]) else r"(?<![^\W_])"
+    end = "" if is_unspaced(accented[-1][-1]) else r"(?![^\W_]|\+\+|#)"
+    return re.compile(f"{start}{words}{end}"), plain != accented
+
+
+def _pattern_of_word(word: str) -> str:
+    return r"\s*".join(map(re.escape, word)) if is_unspaced(word[0]) else re.escape(word)
 
 
 def _occurs(unit: MatchUnit, terms: Sequence[frozenset[str]]) -> bool:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from search.retrieval.text.unicode_scripts import fold, words_of
+from search.retrieval.text.unicode_scripts import accented_words_of, fold, keep_accents
 
 
 def read_word_lists(file: Path) -> dict[str, str]:
@@ -23,18 +23,20 @@ def read_word_lists(file: Path) -> dict[str, str]:
 # ISO 639-1 code -> function words, unfolded.
 _LISTS: Final[Mapping[str, str]] = read_word_lists(Path(__file__).with_suffix(".txt"))
 
-#: ISO 639-1 code -> function words, folded as in the index.
+#: ISO 639-1 code -> function words in lower case: as they are written, and without their accents.
 STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
-    language: frozenset(map(fold, words.split())) for language, words in _LISTS.items()
+    language: frozenset(form for word in words.split() for form in (keep_accents(word), fold(word)))
+    for language, words in _LISTS.items()
 }
+#: Those of all languages.
+ANY_STOP_WORD: Final = frozenset().union(*STOP_WORDS.values())
 
 # A single word in Latin letters proves no language: `die` is English, too, and so is `comment`. Nor does a
 # single letter.
 _PROOF_WORDS = 2
 _BEYOND_LATIN = "\u0370"
 _PROOFS: Final[Mapping[str, frozenset[str]]] = {
-    language: frozenset(form for word in words.split() if len(word) > 1 for form in (word, fold(word)))
-    for language, words in _LISTS.items()
+    language: frozenset(word for word in words if len(word) > 1) for language, words in STOP_WORDS.items()
 }
 _HIRAGANA_PAIR: Final = re.compile("[\u3041-\u309f]{2}")
 _ENGLISH: Final = _PROOFS["en"]
@@ -64,11 +66,12 @@ def language_of(words: Iterable[str]) -> str | None:
 def is_stop_word(term: str, language: str | None) -> bool:
     """Return whether each word of `term` is a stop word of the language, of English if unknown.
 
-    Two hiragana count as a stop word: they are mostly grammatical.
+    Accents that are typed count: `thé` isn't `the`. Two hiragana count as a stop word: they are mostly
+    grammatical.
     """
     if _HIRAGANA_PAIR.fullmatch(term):
         return True
-    words = words_of(term)
+    words = accented_words_of(term)
     return bool(words) and STOP_WORDS.get(language or "en", frozenset()).issuperset(words)
 
 
@@ -77,6 +80,6 @@ def content_terms(terms: Sequence[str], language: str | None = None) -> tuple[st
 
     With None the language is detected from the terms.
     """
-    known = language or language_of(chain.from_iterable(map(words_of, terms)))
+    known = language or language_of(chain.from_iterable(map(accented_words_of, terms)))
     content = tuple(term for term in terms if not is_stop_word(term, known))
     return content or tuple(terms)

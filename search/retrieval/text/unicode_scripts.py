@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 # Thai, Lao, Myanmar, Khmer; Korean, whose particles are attached to words, also as single letters and in half
@@ -58,6 +59,9 @@ HYPHENS = frozenset("-\u2010\u2011")
 BETWEEN_THOUSANDS = frozenset(",.'\u2019\u00a0\u202f\u2009")
 #: Characters that nobody sees: the soft hyphen, spaces without width, joiners.
 INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
+_WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+# The first letters that aren't Latin, Greek, Cyrillic or Armenian.
+_BEYOND_ACCENTS: Final = "\u0590"
 # Characters that don't end a word: combining marks and invisible ones.
 _INNER = INVISIBLE + _category_ranges("M", _SPACED_CODES)
 # Signs that writers may omit: accents except the breve of й, Hebrew points, Arabic vowel signs, invisible
@@ -66,8 +70,16 @@ _OPTIONAL_MARKS = re.compile(
     f"[{INVISIBLE}\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670"
     "\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]|(?<!\u0438)\u0306"
 )
+
+
+def _read_pairs(file: Path) -> dict[str, str]:
+    """Return the pairs of characters in a text file whose first paragraph is a comment."""
+    characters = "".join(file.read_text(encoding="utf-8").partition("\n\n")[2].split())
+    return dict(zip(characters[::2], characters[1::2], strict=True))
+
+
 # Letters that Unicode doesn't decompose, as people type them without their key; letters of Persian and Urdu
-# by those of Arabic; digits of all scripts.
+# by those of Arabic; digits of all scripts; traditional Chinese characters by simplified ones.
 _PLAIN = str.maketrans(
     {
         "\u0142": "l",
@@ -90,8 +102,11 @@ _PLAIN = str.maketrans(
             for code in range(0x80, 0x20000)
             if unicodedata.category(chr(code)) == "Nd"
         },
+        **_read_pairs(Path(__file__).with_name("simplified.txt")),
     }
 )
+# The sign of a unit, `µm`: people type u.
+_MICRO = re.compile("\u03bc(?=[a-z])")
 
 # Characters whose compatibility form is several words, or has other signs than those of a word: a formula of
 # 18 letters and blanks, `(1)`, `1⁄2`. Folded as they are, so that each is a part of one term.
@@ -152,7 +167,7 @@ def fold(word: str) -> str:
     """Return `word` without case, compatibility forms and optional marks; up to four times as long."""
     if len(word) > _LONG_CHARS:
         _count_long_word(len(word))
-    return word.lower() if word.isascii() else _fold(word)
+    return fold_text(word)
 
 
 class _LongWords:
@@ -170,15 +185,34 @@ def _count_long_word(chars: int) -> None:
         _LongWords.chars = chars
 
 
-def _fold(word: str) -> str:
+def fold_text(word: str) -> str:
+    """Return a word, or a text of any length, as `fold` does."""
+    if word.isascii():
+        return word.lower()
     decomposed = _FOLDING.sub(lambda part: unicodedata.normalize("NFKD", part[0]), word)
-    bare = _OPTIONAL_MARKS.sub("", decomposed.casefold())
+    bare = _MICRO.sub("u", _OPTIONAL_MARKS.sub("", decomposed.casefold()))
     return unicodedata.normalize("NFC", bare.translate(_PLAIN)) or word
+
+
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
+def keep_accents(word: str) -> str:
+    """Return `word` as `fold` does, but with the accents of Latin, Greek and Cyrillic letters."""
+    return fold(word) if word.isascii() or word[0] >= _BEYOND_ACCENTS else keep_accents_of_text(word)
+
+
+def keep_accents_of_text(text: str) -> str:
+    """Return a text in lower case without compatibility forms and invisible characters."""
+    return unicodedata.normalize("NFKC", text.translate(_WITHOUT_INVISIBLE)).lower()
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of `text` in order, folded and cut; a run of an unspaced script is one."""
     return [fold(run[:_MAX_WORD_CHARS]) for run in RUN.findall(text)]
+
+
+def accented_words_of(text: str) -> list[str]:
+    """Return the words of `text` as `words_of` does, but with accents."""
+    return [keep_accents(run[:_MAX_WORD_CHARS]) for run in RUN.findall(text)]
 
 
 def count_words(text: str) -> int:

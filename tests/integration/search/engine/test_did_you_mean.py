@@ -66,7 +66,8 @@ CORRECTIONS = {
     "rnus": "rnus",  # too short
     "configurations of the datum": "configurations of the datum",
     "hall of data": "hall of data",  # a word, although near `all`
-    "the database of Kubernetis": "the database of Kubernetis",  # it may be a name
+    "the database of Kubernetis": "the database of Kubernetes",
+    "install configurat*": "install configurat*",
     "KUBERNETIS of the database": "KUBERNETIS of the database",
     'the "databse"': 'the "databse"',
     "datab4se": "datab4se",
@@ -142,6 +143,27 @@ def test_words_outside_the_filters_are_not_suggested(filled):
 def test_word_that_postgres_no_longer_has_is_not_suggested(filled):
     Chunk.objects.in_workspace(filled).filter(text__contains="Kubernetes").delete()
     assert suggest(filled, "kubernets") is None
+
+
+def test_names_are_corrected_that_no_chunk_has(workspace):
+    write(workspace, "people.md", "Leonard Shelby runs the desk. Jürgen Krämer helps.")
+    sync(workspace)
+    assert correct(workspace, "contact Chelby").text == "contact Shelby"
+    assert correct(workspace, "Anruf bei Krämmer").text == "Anruf bei Krämer"
+    assert correct(workspace, "contact SHELLBY").text == "contact SHELLBY"
+
+
+def test_near_identifier_is_offered_and_not_searched_for(workspace, subtests):
+    write(workspace, "a.md", "Rechnung INV-1263 is paid, PR 88123/2024 and the part AB4711C are not.")
+    sync(workspace)
+    cases = [
+        ("invoice INV-1236", "invoice INV-1263"), ("INV-1264", "INV-1263"), ("INV-1263", None),
+        ("AB4712C", "AB4711C"), ("part AB4712C", "part AB4711C"), ("INV-9876", None), ("INV-12", None),
+    ]  # fmt: skip
+    for query, offered in cases:
+        with subtests.test(query=query):
+            result = ask(workspace, query)
+            assert (result.did_you_mean, result.corrected_query) == (offered, None)
 
 
 def test_interrupted_mirror_suggests_nothing(filled, monkeypatch):

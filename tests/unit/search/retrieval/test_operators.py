@@ -82,6 +82,8 @@ INVALID = (
     ("after:yesterday", "2026-03-05"),
     ("before:2026-13", "2026-03-05"),
     ("after:12", "2026-03-05"),
+    ("after:-soon", "7d"),
+    ("before:-999999y", "7d"),
     ("type:foo", "docx"),
     ("lang:klingon", "German"),
     ("path:[a", "guides/*.md"),
@@ -109,6 +111,34 @@ def test_value_without_a_meaning_stays_text_and_is_reported(typed, remedy):
     assert (found.text, found.conditions) == (f"days {typed}", ())
     (warning,) = found.warnings
     assert typed in warning and remedy in warning
+
+
+def test_name_that_nothing_meets_is_text(subtests):
+    cases = [
+        ("deploy tag:latest", "deploy tag:latest", []),
+        ("set source:map, please", "set source:map, please", []),
+        ("path:to title:x author:y", "path:to title:x author:y", []),
+        ("days tag:a -tag:b type:pdf", "days tag:a", ["-tag:b", "type:pdf"]),
+        ('days tag:"a" path:hr/ path:*.md', "days", ['tag:"a"', "path:hr/ path:*.md"]),
+    ]
+    for typed, left, operators in cases:
+        with subtests.test(typed=typed):
+            found = parse_operators(typed, STEMMED, lambda _: False)
+            assert (" ".join(found.text.split()), found.typed) == (left, operators)
+            assert len(found.warnings) == sum(
+                each in left for each in ("tag:", "source:", "path:", "title:", "author:")
+            )
+    met = parse_operators("days tag:a source:b", STEMMED, lambda each: "a" in each.parts[0].values)
+    assert (met.text.split(), met.typed) == (["days", "source:b"], ["tag:a"])
+
+
+def test_time_ago_is_the_start_of_that_day(subtests):
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    for typed, days in (("after:-7d", 7), ("after:2W", 14), ("before:-1y", 365), ("after:0d", 0)):
+        with subtests.test(typed=typed):
+            (condition,) = parse_operators(f"days {typed}", STEMMED).conditions
+            (compared,) = comparisons(condition.condition)
+            assert (today - compared.values[0]).days in (days, days - 1)  # midnight may pass meanwhile
 
 
 def test_operators_beyond_the_limit_are_text():

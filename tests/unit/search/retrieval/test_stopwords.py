@@ -4,7 +4,7 @@ from search.retrieval.query.stopwords import (
     is_stop_word,
     language_of,
 )
-from search.retrieval.text.unicode_scripts import words_of
+from search.retrieval.text.unicode_scripts import accented_words_of, words_of
 
 
 def test_stop_words_of_the_language_are_dropped(subtests):
@@ -22,6 +22,17 @@ def test_stop_words_of_the_language_are_dropped(subtests):
         with subtests.test(query=query):
             assert content_terms(query.split()) == tuple(query.split())
     assert content_terms(["The,", "(server)"]) == ("(server)",)
+
+
+def test_typed_accents_distinguish_stop_words(subtests):
+    cases = [
+        ("the", "en", True), ("thé", "en", False), ("sur", "fr", True), ("sûr", "fr", False),
+        ("où", "fr", True), ("für", "de", True), ("fur", "de", True), ("có", "vi", True), ("cỏ", "vi", False),
+        ("è", "it", True), ("amb", "ca", True), ("של", "he", True),
+    ]  # fmt: skip
+    for word, language, is_stop in cases:
+        with subtests.test(word=word):
+            assert is_stop_word(word, language) is is_stop
 
 
 def test_query_language_is_detected_by_function_words(subtests):
@@ -44,6 +55,7 @@ def test_query_language_is_detected_by_function_words(subtests):
         ("विश्वविद्यालय की स्थापना कब हुई थी और किसने की", "hi"),
         ("Đâu là thành phố lớn nhất của Việt Nam và có bao nhiêu người", "vi"),
         ("Сколько книг написал автор?", "ru"), ("process die", None), ("rate limit", None),
+        ("Quants dies de vacances té aquesta persona?", "ca"), ("איפה נמצא המשרד של החברה", "he"),
         ("部署 is", None), ("for i in a: x = i if i else e", "en"),
     ]  # fmt: skip
     for text, language in cases:
@@ -55,4 +67,4 @@ def test_stop_words_are_folded_and_pairs_of_hiragana():
     assert is_stop_word("です", None)
     assert not is_stop_word("定で", None)
     assert not is_stop_word("デス", None)
-    assert all(words_of(word) == [word] for words in STOP_WORDS.values() for word in words)
+    assert all(accented_words_of(word) == [word] for words in STOP_WORDS.values() for word in words)
