@@ -40,9 +40,13 @@ def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
     The first token of a word also has the terms of the whole word. `language`, one of `LANGUAGE_STEMMERS`,
     adds its stems; UNSTEMMED removes all stems.
     """
+    if run.isascii():
+        return _word_parts(run, language)
     if is_unspaced(run[0]):
         return _bigrams(run)
-    return _numeral_parts(run, language) if _has_numerals(run) else _word_parts(run, language)
+    if _NUMERALS.search(run):
+        return _numeral_parts(run, language)
+    return _word_parts(run, language, is_ascii=False)
 
 
 def without_symbols(run: str) -> str:
@@ -50,13 +54,11 @@ def without_symbols(run: str) -> str:
     return run.strip("+#.")
 
 
-def _has_numerals(run: str) -> bool:
-    """Return whether `run` has a fraction, `½`, or a power, `10³`, which are two numbers."""
-    return not run.isascii() and _NUMERALS.search(run) is not None
-
-
 def _numeral_parts(run: str, language: str | None) -> tuple[Part, ...]:
-    """Return the tokens of a run with fractions or powers; both numbers of a fraction have its span."""
+    """Return the tokens of a run with fractions, `1½`, or powers, `10³`.
+
+    Both numbers of a fraction have its span.
+    """
     parts: list[Part] = []
     at = 0
     for piece in filter(None, _NUMERALS.split(run)):
@@ -65,15 +67,16 @@ def _numeral_parts(run: str, language: str | None) -> tuple[Part, ...]:
             numbers = unicodedata.normalize("NFKC", piece).split("\u2044")
             parts += [(at, at + size, number) for number in numbers]
         else:
-            parts += [(at + low, at + high, *terms) for low, high, *terms in _word_parts(piece, language)]
+            found = _word_parts(piece, language, is_ascii=False)
+            parts += [(at + low, at + high, *terms) for low, high, *terms in found]
         at += size
     return tuple(parts)
 
 
-def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
+def _word_parts(run: str, language: str | None, *, is_ascii: bool = True) -> tuple[Part, ...]:
     written = without_symbols(run)
     # The digits of CO₂ are those of CO2.
-    word = written if run.isascii() else written.translate(_SMALL_DIGITS)
+    word = written if is_ascii else written.translate(_SMALL_DIGITS)
     (_, end), *rest = borders_of(word)
     terms = _terms(word, language)
     if rest:
@@ -84,7 +87,7 @@ def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
         terms = (version[1], *terms)
     if written != run:
         terms = (*terms, fold(run[:_MAX_TERM_CHARS]))
-    if accented := accented_term(written):
+    if not is_ascii and (accented := accented_term(written)):
         terms = (*terms, accented)
     whole = (0, len(run.encode()), *dict.fromkeys(terms))
     if not rest:
@@ -105,10 +108,10 @@ def _terms(word: str, language: str | None) -> tuple[str, ...]:
     beginning = word[:_MAX_TERM_CHARS]
     if language == UNSTEMMED:
         return (fold(beginning),)
-    terms = [stem(beginning)]
-    if language is not None or not beginning.isascii():
+    terms, is_ascii = [stem(beginning)], beginning.isascii()
+    if language is not None or not is_ascii:
         terms += stems_in(language, beginning)
-    if language not in _WITH_OWN_UMLAUTS and not beginning.isascii():
+    if not is_ascii and language not in _WITH_OWN_UMLAUTS:
         spelled = unicodedata.normalize("NFC", beginning).translate(_UMLAUTS)
         if spelled != beginning:
             terms += _terms(spelled, language)
@@ -125,9 +128,9 @@ def _bigrams(run: str) -> tuple[Part, ...]:
 
 def is_measure(word: str) -> bool:
     """Return whether `word` is a number and letters, which may also stand apart: `16GB`, `sha256`, `½`."""
-    if _has_numerals(word):
-        return True
-    return not word.isalpha() and not word.isdecimal() and len(borders_of(word)) == 2
+    if word.isalpha() or word.isdecimal():
+        return False
+    return _NUMERALS.search(word) is not None or len(borders_of(word)) == 2
 
 
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
