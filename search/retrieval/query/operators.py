@@ -37,7 +37,7 @@ _QUOTED = '"[^"]{1,200}"|[“”„][^“”„]{1,200}[“”]|«[^«»]{1,200}
 _ANY_QUOTED = re.compile(_QUOTED)
 _OPERATOR = re.compile(
     rf"(?<!\S)(?P<sign>-?)(?:(?P<key>{'|'.join(READERS)}):)?"
-    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>(?:[^\s{_MARKS}:=-]|(?<=:)-\d)[^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
+    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>(?:[^\s{_MARKS}:=-]|(?<=:)-\w)[^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
     re.IGNORECASE,
 )
 # An option of a command, as `--all`, `-m`, `-O2`, `-std=c99`, or a string in code, as `f("x")`.
