@@ -13,11 +13,11 @@ from kebab.identity.caller import Caller
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from kebab.tenancy.current_workspace import acting_in_step
-from search.answers.conversation import Conversation, find_conversation
+from search.answers.conversation import Conversation, find_conversation, find_in_conversation
 from search.answers.generation import GenerationOutcome, generate_answer, passage_tokens, quote_best
 from search.answers.history import store_answer
 from search.answers.model.configured import ChatModel, chat_model
-from search.answers.passages import EXTRACTIVE_TOKENS, RetrievalOutcome, find_passages
+from search.answers.passages import EXTRACTIVE_TOKENS, RetrievalOutcome
 from search.answers.request import AnswerRequest
 from search.answers.types import Answer, AnswerCitation, AnswerEvent, Finished, Retrieved
 from search.engine.search import milliseconds_since
@@ -87,8 +87,8 @@ def quote_answer(
 
     Raises: InvalidQuery and InvalidFilter for malformed requests, NotSearchableYet.
     """
-    found = find_passages(workspace, reader, request, request.question, tokens=EXTRACTIVE_TOKENS)
-    return quote_best(request.question, found)
+    alone = Conversation(id=uuid.uuid4())
+    return quote_best(find_in_conversation(workspace, reader, request, alone, tokens=EXTRACTIVE_TOKENS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +106,7 @@ def _gather_context(
 ) -> _AnswerContext:
     conversation = find_conversation(workspace, reader, asker, request.conversation_id)
     tokens = passage_tokens(model, request.question, conversation, request.k)
-    found = find_passages(
-        workspace, reader, request, conversation.expand_question(request.question), tokens=tokens
-    )
+    found = find_in_conversation(workspace, reader, request, conversation, tokens=tokens)
     earlier = frozenset[str]() if model is None else conversation.doc_ids
     return _AnswerContext(
         conversation=conversation, found=found, doc_ids=earlier.union(hit.doc_id for hit in found.hits)

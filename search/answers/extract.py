@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from search.analysis import Analysis
+from search.answers.amendments import leave_out_amended
 from search.answers.answerability import WeightedWord, coverage, covered_weight
 from search.answers.markers import marker, neutralise_markup, replace_markers, strip_invisible
 from search.answers.passages import Passage, terms_of
@@ -32,10 +33,11 @@ def extract(
     """Select one to three quotes, best first; none without passages.
 
     The first one comes from the passage with the largest coverage plus cosine plus score, ties to the earlier
-    passage; the further ones add most coverage to it. What a passage's title says distinguishes none of its
-    sentences; a question that asks how prefers a list or code.
+    passage, or from a newer document that amends it; the further ones add most coverage to it. What a
+    passage's title says distinguishes none of its sentences; a question that asks how prefers a list or code.
     """
-    ordered = sorted(passages, key=lambda passage: -_fit(words, passage))[:MAX_SENTENCES]
+    fitting = sorted(passages, key=lambda passage: -_fit(words, passage))
+    ordered = leave_out_amended(fitting, words, analysis)[:MAX_SENTENCES]
     titles = {each.hit.n: terms_of(each.origin.all_headings, analysis) for each in ordered}
     sentences = [each for passage in ordered for each in _sentences(passage, words, analysis)]
     if not sentences:

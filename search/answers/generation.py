@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from search.answers.conversation import Conversation
@@ -65,16 +65,39 @@ def generate_answer(
     model: ChatModel | None,
     stop: threading.Event,
 ) -> AnswerGenerator:
-    """Answer a question from the retrieved passages; a refusal asks no model."""
-    if found.refusal is not None:
+    """Answer a question from the retrieved passages.
+
+    A model judges whether passages that lack words of the question answer it; any other refusal asks none.
+    """
+    is_covered = found.refusal is None
+    if not is_covered and (model is None or found.refusal is not AnswerReason.NOT_COVERED):
         return GenerationOutcome(state=AnswerState.REFUSED, reason=found.refusal)
     if model is None:
-        return (yield from _extract_answer(question, found))
-    return (yield from _ask_model(_build_messages(question, found, conversation), found, model, stop))
+        return (yield from _extract_answer(found))
+    asked = _ask_model(_build_messages(question, found, conversation), found, model, stop)
+    return (yield from asked if is_covered else _refuse_ungrounded(asked))
 
 
-def _extract_answer(question: str, found: RetrievalOutcome) -> AnswerGenerator:
-    sentences = extract(question, found.passages, found.words or (), found.analysis)
+def _refuse_ungrounded(asked: AnswerGenerator) -> AnswerGenerator:
+    """Hold a model's text back until it is grounded; refuse if it cites no passage."""
+    text = ""
+    while True:
+        try:
+            text += next(asked).text
+        except StopIteration as ended:
+            outcome: GenerationOutcome = ended.value
+            break
+    if outcome.state is AnswerState.UNGROUNDED:
+        return replace(
+            outcome, state=AnswerState.REFUSED, reason=AnswerReason.NOT_COVERED, text="", citations=()
+        )
+    if text:
+        yield TextAdded(text=text)
+    return outcome
+
+
+def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
+    sentences = extract(found.question.asking, found.passages, found.words or (), found.analysis)
     if not sentences:
         return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NO_CHUNKS)
     text = format_sentences(sentences)
@@ -84,9 +107,9 @@ def _extract_answer(question: str, found: RetrievalOutcome) -> AnswerGenerator:
     )
 
 
-def quote_best(question: str, found: RetrievalOutcome) -> tuple[str, AnswerCitation] | None:
+def quote_best(found: RetrievalOutcome) -> tuple[str, AnswerCitation] | None:
     """Return the best quote of the passages, as Markdown, with its citation; None if none answers."""
-    sentences = extract(question, found.passages, found.words or (), found.analysis)[:1]
+    sentences = extract(found.question.asking, found.passages, found.words or (), found.analysis)[:1]
     if found.refusal is not None or not sentences:
         return None
     return format_sentences(sentences), _cite_sentences(sentences, found.passages)[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 import apsw
@@ -18,6 +19,7 @@ from search.answers.answerability import (
     refusal,
     weigh_words,
 )
+from search.answers.focus import Question
 from search.answers.quotes import Origin
 from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
@@ -49,6 +51,7 @@ class Passage:
     #: Cosine of question and passage; None when unknown.
     cosine: float | None
     origin: Origin
+    dated_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +67,20 @@ class RetrievalOutcome:
     words: tuple[WeightedWord, ...] | None
     analysis: Analysis
     refusal: AnswerReason | None
+    #: As it was searched.
+    question: Question
 
 
 def find_passages(
-    workspace: Workspace, reader: Reader, request: AnswerRequest, question: str, *, tokens: int
+    workspace: Workspace, reader: Reader, request: AnswerRequest, question: Question, *, tokens: int
 ) -> RetrievalOutcome:
-    """Search for `question`, the request's question expanded by its conversation, and apply the gates.
+    """Search for `question`, what the request asks in its conversation, and apply the gates.
 
     The passages have `tokens` tokens at most. Raises InvalidQuery and InvalidFilter, NotSearchableYet,
     Workspace.DoesNotExist.
     """
     scope = resolve_scope_at_seq(workspace, request.filters, reader, request.min_seq)
-    text = _strip_quotes(question)
+    text = _strip_quotes(question.text)
     query = SearchQuery(
         text=text,
         mode=request.mode,
@@ -83,12 +88,13 @@ def find_passages(
         filters=request.filters,
         channels=QueryChannels(vector=text, lexical=text, rerank=text),
         cutoff=True,
+        recency=request.recency,
         rerank=reranker() is not None,
     )
     result = search_in_scope(workspace, scope, query, with_snippets=False)
     texts = read_passages(scope, [hit.chunk_id for hit in result.hits])
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
-    words, analysis = _weigh_words(workspace, scope, text) if hits else (None, STEMMED)
+    words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
     passages = _pack_passages(hits, texts, analysis, tokens)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
     evidence = _evidence(hits, passages, words)
@@ -99,6 +105,7 @@ def find_passages(
         words=words,
         analysis=analysis,
         refusal=_refusal(workspace, evidence, request.mode),
+        question=question,
     )
 
 
@@ -128,6 +135,7 @@ def _pack_passages(
                 terms=terms_of(f"{breadcrumb}\n{text}", analysis),
                 cosine=_cosine(hit),
                 origin=_origin(hit),
+                dated_at=hit.date,
             )
         )
     return tuple(packed)
@@ -149,7 +157,7 @@ def terms_of(text: str, analysis: Analysis) -> frozenset[str]:
 
 
 def _weigh_words(
-    workspace: Workspace, scope: SearchScope, text: str
+    workspace: Workspace, scope: SearchScope, question: Question
 ) -> tuple[tuple[WeightedWord, ...] | None, Analysis]:
     """Weight the question's words by the chunks that its reader may read; None without a mirror."""
     mirror = mirror_source(workspace, scope)
@@ -160,7 +168,9 @@ def _weigh_words(
                 return view.collection.frequencies(view.connection, terms)
 
             chunk_count = view.collection.chunks.chunk_count
-            return weigh_words(text, view.analysis, frequencies, chunk_count, scope.rules), view.analysis
+            text = _strip_quotes(question.text)
+            words = weigh_words(text, view.analysis, frequencies, chunk_count, scope.rules, asked=question)
+            return words, view.analysis
     except (MirrorError, apsw.InterruptError):
         return None, STEMMED
 

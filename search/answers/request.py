@@ -10,7 +10,7 @@ from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.types import Mode
 
-MAX_QUESTION_CHARS: Final = 4_000
+MAX_QUESTION_CHARS: Final = 8_000
 #: Most hits that the cutoff leaves.
 MAX_HITS: Final = MAX_K
 DEFAULT_HITS: Final = MAX_HITS
@@ -30,6 +30,8 @@ class AnswerRequest:
     mode: Mode = Mode.HYBRID
     #: Wait, within a limit, until this change is searchable; None: answer from the current index.
     min_seq: int | None = None
+    #: The share of a hit's score that its age takes, 0 to 1; None: the workspace's setting.
+    recency: float | None = None
 
     def __post_init__(self) -> None:
         # The only way to set a field of a frozen dataclass during initialisation.
@@ -40,5 +42,7 @@ class AnswerRequest:
                 f"The question is empty or has more than {MAX_QUESTION_CHARS:,} characters; ask it in a few"
                 " sentences."
             )
+        if self.recency is not None and not 0 <= self.recency <= 1:
+            raise InvalidQuery(f"recency is {self.recency}; give a number from 0 to 1.")
         if not 1 <= self.k <= MAX_HITS:
             raise InvalidQuery(f"k is {self.k}; ask for an answer from 1 to {MAX_HITS} hits.")

@@ -20,7 +20,7 @@ class AnswerState(StrEnum):
     UNGROUNDED = "ungrounded"
     #: The best sentences of the passages themselves, because no model is configured.
     EXTRACTIVE = "extractive"
-    #: The workspace holds no answer; no model was asked.
+    #: The workspace holds no answer; a model was asked only about passages that cover too little.
     REFUSED = "refused"
     #: The model gave no complete answer.
     FAILED = "failed"
@@ -33,7 +33,7 @@ class AnswerReason(StrEnum):
     NO_CHUNKS = "no_chunks"
     #: Refused: the best score is below the workspace's `score_gate`.
     SCORE_GATE = "score_gate"
-    #: Refused: the passages cover too little of the question.
+    #: Refused: the passages cover too little of the question, and the model, if any, cites none of them.
     NOT_COVERED = "not_covered"
     #: Ungrounded: no text, no marker, or a marker of a passage that wasn't in the prompt.
     EMPTY = "empty"
@@ -114,7 +114,7 @@ class Answer:
     text: str
     #: grounded: a model's text with at least one marker and none of a passage that it was not given;
     #: extractive: the documents' own sentences, because no model is configured; refused: the documents don't
-    #: hold it, and no model was asked; failed: the model gave no whole answer.
+    #: hold it; failed: the model gave no whole answer.
     state: AnswerState
     #: Why it is refused, ungrounded or failed; else None.
     reason: AnswerReason | None

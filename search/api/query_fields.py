@@ -111,6 +111,13 @@ class AwaitedSeqField(serializers.IntegerField):
         )
 
 
+class RecencyField(serializers.FloatField):
+    """The weight of age."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(help_text="0 to 1: the share of its score that an old hit loses.", **options)
+
+
 def _text_values_field(help_text: str = "") -> ValuesField:
     return ValuesField(
         serializers.CharField(max_length=1_000, trim_whitespace=False, allow_blank=True), help_text=help_text
@@ -192,9 +199,7 @@ class RankingFields(StrictSerializer):
         help_text="date: the newest of the best hits first, date_asc: the oldest, either with undated ones"
         " last; title: these by title. No related hits. With a blank q: the documents that pass the filters.",
     )
-    recency = serializers.FloatField(
-        required=False, allow_null=True, help_text="0 to 1: the share of its score that an old hit loses."
-    )
+    recency = RecencyField(required=False, allow_null=True)
     k = serializers.IntegerField(
         required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
     )

@@ -11,7 +11,7 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.identity.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
 from search.api.query import awaited_seq, make_query
-from search.api.query_fields import AwaitedSeqField, EnumeratedField, FilterFields, drop_nulls
+from search.api.query_fields import AwaitedSeqField, EnumeratedField, FilterFields, RecencyField, drop_nulls
 from search.models import KeptAnswer
 from search.retrieval.types import Mode
 
@@ -28,6 +28,7 @@ class AskBody(StrictSerializer):
     k = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_HITS, help_text="The most hits to answer from."
     )
+    recency = RecencyField(required=False, allow_null=True)
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -67,14 +68,15 @@ class AnswerSummarySerializer(serializers.ModelSerializer[KeptAnswer]):
 
 def answer_request(workspace: Workspace, given: Mapping[str, Any]) -> AnswerRequest:
     """Build the request from a body's clean fields. Raises InvalidQuery, InvalidFilter with the field."""
-    mode = {"mode": given["mode"]} if "mode" in given else {}
+    options = {name: given[name] for name in ("mode", "recency") if name in given}
     filters = given.get("filters", {})
-    query = make_query(workspace, {"q": given["question"], "filters": filters, **mode}, filters)
+    query = make_query(workspace, {"q": given["question"], "filters": filters, **options}, filters)
     return AnswerRequest(
         question=given["question"],
         filters=query.filters,
         conversation_id=given.get("conversation_id"),
         k=given.get("k", DEFAULT_HITS),
         mode=query.mode,
+        recency=query.recency,
         min_seq=awaited_seq(workspace, given),
     )

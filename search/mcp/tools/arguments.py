@@ -225,6 +225,9 @@ class AskArguments:
     conversation_id: Annotated[
         UUID | None, Field(description="Of an answer before, to go on with; left out: a new conversation.")
     ] = None
+    recency: Annotated[
+        float | None, Field(ge=0, le=1, description="The share of its score that an old hit loses.")
+    ] = None
 
 
 def input_schema(type_: type[Any]) -> dict[str, Any]:

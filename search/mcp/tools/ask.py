@@ -32,7 +32,10 @@ def ask_tool(call: Call, given: AskArguments) -> ToolOutput:
     """Answer the question from the documents; cancelling the call stops the model, too."""
     access = call.access
     request = AnswerRequest(
-        question=given.question, filters=given.filters, conversation_id=given.conversation_id
+        question=given.question,
+        filters=given.filters,
+        conversation_id=given.conversation_id,
+        recency=given.recency,
     )
     events = answer_events(access.workspace, access.reader, request, asker=access.caller, stop=call.stop)
     call.step(0, _STEPS, "searching")

@@ -36,13 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--conversation", metavar="ID", help="go on with this conversation of yours")
     parser.add_argument("--mode", choices=("hybrid", "lexical", "vector"), help="default: hybrid")
     parser.add_argument("-k", type=int, metavar="N", help="answer from at most N hits")
+    parser.add_argument("--recency", type=float, metavar="S", help="0 to 1: what age takes from a score")
     add_filters(parser)
 
 
 def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> int:
     """Ask, print the answer as it arrives, and return the exit code."""
     workspace = find_workspace(connection, options["workspace"])
-    given = {"conversation_id": options["conversation"], "mode": options["mode"], "k": options["k"]}
+    given = {"conversation_id": options["conversation"]}
+    given |= {name: options[name] for name in ("mode", "k", "recency")}
     body = {
         "question": options["question"],
         "filters": filters_of(options),

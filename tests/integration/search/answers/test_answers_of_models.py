@@ -153,12 +153,30 @@ def test_configured_api_key_is_sent(ask, workspace, use):
     assert "authorization" not in stub.headers[0]
 
 
-def test_refusal_asks_no_model(ask, workspace, use):
+UNCOVERED = "Who won the chess olympiad in Tromsø?"
+
+
+def test_model_is_asked_whether_passages_that_lack_words_answer(ask, workspace, use):
+    stub = use(says("They don't ", "say so."))
+    refused = ask(UNCOVERED)
+
+    assert (refused["state"], refused["reason"]) == ("refused", "not_covered")
+    assert (refused["text"], refused["citations"], refused["model"]) == ("", [], "parrot")
+    assert len(stub.requests) == 1
+    use(says("So it is [", "#1]."))
+    assert (ask(UNCOVERED)["state"], ask(UNCOVERED)["text"]) == ("grounded", "So it is [#1].")
+
+
+def test_model_that_fails_over_uncovered_passages_is_no_refusal(ask, workspace, use):
+    use(dies)
+    assert (ask(UNCOVERED)["state"], ask(UNCOVERED)["reason"]) == ("failed", "model_died")
+
+
+def test_refusal_without_passages_asks_no_model(ask, workspace, use):
     stub = use(says("So it is [#1]."))
-    for question in ("Who won the chess olympiad in Tromsø?", "zzyzx", "!?", "der die das"):
-        answer = ask(question)
-        assert answer["state"] == "refused"
-        assert answer["reason"] in {"no_chunks", "not_covered"}
+    for question in ("zzyzx", "!?"):
+        answer = ask(question, mode="lexical")
+        assert (answer["state"], answer["reason"]) == ("refused", "no_chunks")
         assert (answer["text"], answer["citations"], answer["model"]) == ("", [], None)
     answer = ask(QUESTION, filters={"source": ["empty"]})
     assert (answer["state"], answer["reason"]) == ("refused", "no_chunks")

@@ -40,6 +40,21 @@ def test_self_contained_follow_up_is_searched_without_the_conversation(ask, guid
     assert second["text"] == alone["text"]
 
 
+def test_follow_up_keeps_its_subject_through_many_turns(ask, guides):
+    answer = ask("How do I restore a backup with vaultctl?")
+    for _ in range(4):
+        answer = ask("And how long?", conversation_id=answer["conversation_id"])
+        assert answer["citations"][0]["citation"]["path"] == "guides/backup.md"
+
+
+def test_new_topic_in_two_words_drops_the_subject(ask, guides):
+    backup = ask("How do I restore a backup with vaultctl?")
+    toner = ask("printer toner", conversation_id=backup["conversation_id"])
+    assert toner["text"] == ask("printer toner")["text"]
+    again = ask("Where is it?", conversation_id=backup["conversation_id"])
+    assert again["citations"][0]["citation"]["path"] == "guides/printers.md"
+
+
 def test_model_gets_earlier_turns_as_data(ask, guides, use):
     stub = use(in_turn([says("Run `./setup.sh` [#1]."), says("Start `setup.exe` [#1].")]))
     first = ask("How do I run the installer on Linux?")

@@ -1,14 +1,21 @@
 """Answers without a model: sentences of the documents, labelled as such."""
 
+from datetime import timedelta
+
+from django.utils import timezone
+
+from search.models import Document
+from tests.drills.answers.beginnings import build_log
 from tests.integration.search.answers.guides import put_guides as fill  # noqa: F401  once for the module
 
 WRONG = [
     ({"question": ""}, "question"),
     ({"question": " "}, "question"),
-    ({"question": "x" * 4_001}, "question"),
+    ({"question": "x" * 8_001}, "question"),
     ({}, "question"),
     ({"question": "x", "k": 0}, "k"),
     ({"question": "x", "k": 9}, "k"),
+    ({"question": "x", "recency": 1.1}, "recency"),
     ({"question": "x", "mode": "nonsense"}, "mode"),
     ({"question": "x", "filters": {"path_glob": ["["]}}, "filters.path_glob"),
     ({"question": "x", "conversation_id": "1"}, "conversation_id"),
@@ -57,6 +64,33 @@ def test_filters_and_k_limit_the_passages_of_an_answer(ask):
     assert {hit["citation"]["path"] for hit in answer["hits"]} <= {"guides/printers.md"}
     assert answer["state"] == "refused"
     assert len(ask("Who approves travel?", k=1)["hits"]) == 1
+
+
+BEGINNINGS = [
+    "Hello everyone, {}",
+    "Because my sister wants to know, {}",
+    "We talked about flights and hotels in Lisbon at lunch. {} Thanks in advance!",
+    "Hallo zusammen, ich bin neu hier. {}",
+    f"{build_log()}\n{{}}",
+    f"{{}}\n\n{build_log()}",
+]
+
+
+def test_question_behind_a_beginning_is_answered_as_without_it(ask):
+    alone, outside = ask("Who approves travel?"), "Who won the chess olympiad in Tromsø?"
+    for beginning in BEGINNINGS:
+        assert ask(beginning.format("Who approves travel?"))["text"] == alone["text"]
+        assert ask(beginning.format(outside))["state"] == "refused"
+
+
+def test_recency_prefers_newer_documents(ask, workspace):
+    old = Document.objects.in_workspace(workspace).get(path="guides/travel.md")
+    Document.objects.filter(pk=old.pk).update(dated_at=timezone.now() - timedelta(days=3650))
+    scores = [
+        next(hit["score"] for hit in ask("Who approves travel?", recency=recency)["hits"] if hit["rank"] == 1)
+        for recency in (0, 1)
+    ]
+    assert scores[1] < scores[0]
 
 
 def test_quoted_question_is_not_parsed_as_fts5_syntax(ask):

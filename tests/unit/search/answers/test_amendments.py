@@ -1,0 +1,66 @@
+"""Preference for a newer document that says as much about the same subject."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+from search.analysis import STEMMED
+from search.answers.amendments import leave_out_amended
+from search.answers.answerability import weigh_words
+from search.answers.passages import Passage, terms_of
+from search.answers.quotes import Origin
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def passage(title, text, *, days=0, version=None, path="x.md"):
+    return Passage(
+        hit=SimpleNamespace(doc_id=uuid.uuid4().hex, version=version, n=1, score=0.5),
+        text=text,
+        terms=terms_of(f"{title}\n{text}", STEMMED),
+        cosine=None,
+        origin=Origin(path=path, title=title),
+        dated_at=NOW + timedelta(days=days),
+    )
+
+
+def shown(question, *passages):
+    words = weigh_words(question, STEMMED, lambda terms: {}, 1_000)
+    return leave_out_amended(passages, words, STEMMED)
+
+
+def test_later_date_version_or_stated_year_is_preferred():
+    for older, newer in [
+        (
+            passage("Travel rules", "hotel limit 100"),
+            passage("Change of the travel rules", "hotel limit 130", days=90),
+        ),
+        (
+            passage("Reiseregeln", "hotel limit 100"),
+            passage("Nachtrag Reiseregeln", "hotel limit 130", days=90),
+        ),
+        (
+            passage("Travel rules", "hotel limit 100", version="v1.9", days=9),
+            passage("Travel rules", "hotel limit 130", version="v1.10"),
+        ),
+        (
+            passage("Travel rules 2023", "hotel limit 1", days=9),
+            passage("Travel rules 2025", "hotel limit 2"),
+        ),
+    ]:
+        assert shown("hotel limit", older, newer) == shown("hotel limit", newer, older) == [newer]
+
+
+def test_newest_of_several_is_preferred():
+    passages = [passage("Travel rules", "hotel limit", days=days) for days in (0, 700, 300)]
+    assert shown("hotel limit", *passages) == [passages[1]]
+
+
+def test_newer_document_about_less_or_another_subject_is_no_amendment():
+    older = passage("Travel rules", "hotel limit 100")
+    for other in (
+        passage("Travel rules", "limit of trains", days=90),
+        passage("Trade fairs", "hotel limit 130", days=90),
+        passage("Travel rules", "hotel limit 130"),
+    ):
+        assert shown("hotel limit", older, other) == [older, other]
