@@ -1,6 +1,7 @@
 """The part of a message that asks, without greetings, thanks, reasons, background and pasted text."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,8 @@ _QUESTION_MARK: Final = re.compile(r"[?？؟;\u037e]['\")\]»”’\s]*\Z")
 _CLAUSE: Final = re.compile(r"(?<=[,;:،、，；：!])\s+|\s+[-–—]+\s+")
 _STOP: Final = re.compile(r"(?<=[.!…])\s+")
 _BEGINNING_CHARS: Final = 100
+# Words of courtesy in a sentence that asks for nothing but an answer.
+_PLEA_WORDS: Final = 2
 # Words of a salutation, and of a request between its verb and the question ("tell me please how").
 _SALUTATION_WORDS, _ASKING_DISTANCE = 4, 3
 
@@ -64,7 +67,13 @@ def find_focus(message: str, context: Sequence[str] = ()) -> Focus:
     prose = [each for each in sentences if not _is_pasted(each)] or sentences
     speech = speech_of(words_of(" ".join(_marked(prose) or prose)), context)
     said = [each for each in prose if not _is_courtesy(each, speech)] or prose
-    asking = _marked(said) or [each for each in said if _find_question(each, speech) is not None] or said
+    marked = _marked(said)
+    asking = (
+        [each for each in marked if not _is_plea(each, speech)]
+        or marked
+        or [each for each in said if _find_question(each, speech) is not None]
+        or said
+    )
     trimmed = [_trim(each, speech) for each in asking]
     rest = [each for each in sentences if each not in asking and not _is_courtesy(each, speech)]
     return Focus(asking=" ".join(trimmed), background=" ".join(rest), speech=speech)
@@ -153,6 +162,13 @@ def _is_courtesy(sentence: str, speech: Speech) -> bool:
     return all(map(speech.is_filler, words)) and not speech.courtesy.isdisjoint(words)
 
 
+def _is_plea(sentence: str, speech: Speech) -> bool:
+    """Return whether a sentence asks for help without a question word ("Could anyone here help me out?")."""
+    words = words_of(sentence)
+    asks = any(begins_with(words[at:], speech.interrogatives) for at in range(len(words)))
+    return not asks and len(speech.courtesy.intersection(words)) >= _PLEA_WORDS
+
+
 def _trim(sentence: str, speech: Speech) -> str:
     """Return a sentence from where it asks on, without greetings and reasons; whole if these say more."""
     asked = _without_courtesy(sentence[_find_question(sentence, speech) or 0 :], speech)
@@ -161,35 +177,52 @@ def _trim(sentence: str, speech: Speech) -> str:
 
 
 def _find_question(sentence: str, speech: Speech) -> int | None:
-    """Return where the question of a sentence begins: at a clause, or behind a request to be told."""
+    """Return where the question of a sentence begins: behind a request to be told, else at a clause."""
     places = [(found.start(), fold(found[0])) for found in RUN.finditer(sentence)]
     words = [word for _, word in places]
-    clauses = {0, *(found.end() for found in _CLAUSE.finditer(sentence))}
-    # Where a clause has begun with function words alone; where one begins with a verb.
-    begun: int | None = None
-    by_verb: int | None = None
-    for at, (start, word) in enumerate(places):
-        begun = start if start in clauses else begun
-        asks = begins_with(words[at:], speech.interrogatives)
-        if asks and _is_request(words[max(0, at - _ASKING_DISTANCE) : at], speech):
-            return begun if begun in clauses and begun else start
-        if asks and begun is not None:
-            return begun if by_verb is None else by_verb
-        if begun == start and by_verb is None and begins_with(words[at:], speech.starters):
-            by_verb = start
-        if word in speech.courtesy or (word,) in speech.openers:
-            begun = None if begun is None or at + 1 == len(places) else places[at + 1][0]
-        elif word not in speech.stop_words:
-            begun = None
-    return by_verb
+    cuts = [found.end() for found in _CLAUSE.finditer(sentence)]
+    starts = [bisect_left(places, (cut, "")) for cut in (0, *cuts)]
+    questions = [at for at in range(len(words)) if begins_with(words[at:], speech.interrogatives)]
+    begun = [_skip_courtesy(words, start, speech) for start in starts]
+    by_word = [at for at in begun if _skip_function_words(words, at, questions, speech) in questions]
+    by_verb = [at for at in begun if begins_with(words[at:], speech.starters)]
+    # A reason may begin with the same word as a question ("Como …").
+    by_word = [at for at in by_word if not (at == 0 and begins_with(words, speech.reasons))] or by_word
+    found = min((*by_word[:1], *by_verb[:1]), default=None)
+    request = _find_request(words, questions, speech)
+    if request is not None and (found is None or not speech.content(words[found:request])):
+        begins = (at for at in starts[1:] if _skip_function_words(words, at, questions, speech) == request)
+        found = next(begins, request)
+    return None if found is None or found >= len(places) else places[found][0]
+
+
+def _skip_courtesy(words: Sequence[str], at: int, speech: Speech) -> int:
+    while at < len(words) and (words[at] in speech.courtesy or (words[at],) in speech.openers):
+        at += 1
+    return at
+
+
+def _skip_function_words(words: Sequence[str], at: int, questions: Sequence[int], speech: Speech) -> int:
+    """Return the place behind function words, such as the preposition of "until when"."""
+    while at < len(words) and at not in questions and words[at] in speech.stop_words:
+        at += 1
+    return at
+
+
+def _find_request(words: Sequence[str], questions: Sequence[int], speech: Speech) -> int | None:
+    """Return the place of the question word that follows a request to be told; the last one of a chain."""
+    request: int | None = None
+    for at in questions:
+        chained = request is None or not speech.content(words[request:at])
+        if chained and _is_request(words[max(0, at - _ASKING_DISTANCE) : at], speech):
+            request = at
+    return request
 
 
 def _is_request(words: Sequence[str], speech: Speech) -> bool:
     """Return whether the last word but for function words is one of courtesy."""
-    last = next(
-        (word for word in reversed(words) if word not in speech.stop_words or word in speech.courtesy), ""
-    )
-    return last in speech.courtesy
+    telling = (word for word in reversed(words) if word in speech.courtesy or word not in speech.stop_words)
+    return next(telling, "") in speech.courtesy
 
 
 def _without_courtesy(sentence: str, speech: Speech) -> str:

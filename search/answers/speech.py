@@ -85,11 +85,11 @@ def speech_of(words: Sequence[str], context: Sequence[str] = ()) -> Speech:
 
 
 def _guess_language(words: Iterable[str]) -> str:
-    """Return the language that has most function words among the words; English if several have."""
+    """Return the language that has most of the words as its own; English if several have."""
     found = frozenset(words)
-    counts = {language: len(found & stop_words) for language, stop_words in STOP_WORDS.items()}
+    counts = {name: len(found & (each.stop_words | each.courtesy)) for name, each in _read_speeches().items()}
     most = max(counts.values())
-    best = [language for language, each in counts.items() if each == most]
+    best = [language for language, count in counts.items() if count == most]
     return best[0] if len(best) == 1 else "en"
 
 

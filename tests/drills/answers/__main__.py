@@ -2,8 +2,8 @@
 
 `measure --astro WORKSPACE --cpp WORKSPACE` takes workspaces with the corpora of docs/evaluation/answers.md.
 `beginnings` asks questions of the made-up handbook behind greetings, reasons, background and pasted logs;
-`--workspace` has the handbook. `conversations` asks conversations about made-up documents in a scratch workspace.
-Answers are extractive unless a model is configured.
+`--workspace` has the handbook. `conversations` holds conversations about made-up documents in a scratch
+workspace. Answers are extractive unless a model is configured.
 """
 
 import argparse
