@@ -183,7 +183,7 @@ def _find_question(sentence: str, speech: Speech) -> int | None:
     cuts = [found.end() for found in _CLAUSE.finditer(sentence)]
     starts = [bisect_left(places, (cut, "")) for cut in (0, *cuts)]
     questions = [at for at in range(len(words)) if begins_with(words[at:], speech.interrogatives)]
-    begun = [_skip_courtesy(words, start, speech) for start in starts]
+    begun = [_skip_courtesy(words, start, questions, speech) for start in starts]
     by_word = [at for at in begun if _skip_function_words(words, at, questions, speech) in questions]
     by_verb = [at for at in begun if begins_with(words[at:], speech.starters)]
     # A reason may begin with the same word as a question ("Como …").
@@ -196,8 +196,10 @@ def _find_question(sentence: str, speech: Speech) -> int | None:
     return None if found is None or found >= len(places) else places[found][0]
 
 
-def _skip_courtesy(words: Sequence[str], at: int, speech: Speech) -> int:
-    while at < len(words) and (words[at] in speech.courtesy or (words[at],) in speech.openers):
+def _skip_courtesy(words: Sequence[str], at: int, questions: Sequence[int], speech: Speech) -> int:
+    while at < len(words) and at not in questions:
+        if words[at] not in speech.courtesy and (words[at],) not in speech.openers:
+            break
         at += 1
     return at
 

@@ -104,7 +104,7 @@ def find_passages(
         passages=passages,
         words=words,
         analysis=analysis,
-        refusal=_refusal(workspace, evidence, request.mode),
+        refusal=_refusal(workspace, evidence, request),
         question=question,
     )
 
@@ -189,10 +189,12 @@ def _evidence(
     )
 
 
-def _refusal(workspace: Workspace, evidence: Evidence | None, mode: Mode) -> AnswerReason | None:
+def _refusal(workspace: Workspace, evidence: Evidence | None, request: AnswerRequest) -> AnswerReason | None:
     if evidence is None:
         return AnswerReason.NO_CHUNKS
-    return refusal(evidence, _score_gate(workspace, mode))
+    # Age lowers scores, and says nothing against an answer.
+    recency = SearchSettings.of(workspace).recency if request.recency is None else request.recency
+    return refusal(evidence, _score_gate(workspace, request.mode) * (1.0 - recency))
 
 
 def _score_gate(workspace: Workspace, mode: Mode) -> float:

@@ -167,7 +167,7 @@ def test_model_is_asked_whether_passages_that_lack_words_answer(ask, workspace, 
     assert (ask(UNCOVERED)["state"], ask(UNCOVERED)["text"]) == ("grounded", "So it is [#1].")
 
 
-def test_model_that_fails_over_uncovered_passages_is_no_refusal(ask, workspace, use):
+def test_model_fails_over_uncovered_passages_instead_of_refusing(ask, workspace, use):
     use(dies)
     assert (ask(UNCOVERED)["state"], ask(UNCOVERED)["reason"]) == ("failed", "model_died")
 

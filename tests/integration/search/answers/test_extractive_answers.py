@@ -86,11 +86,15 @@ def test_question_behind_a_beginning_is_answered_as_without_it(ask):
 def test_recency_prefers_newer_documents(ask, workspace):
     old = Document.objects.in_workspace(workspace).get(path="guides/travel.md")
     Document.objects.filter(pk=old.pk).update(dated_at=timezone.now() - timedelta(days=3650))
+    of_any_age, of_today = (ask("Who approves travel?", recency=recency) for recency in (0, 1))
+    old_id = old.doc_id.hex
     scores = [
-        next(hit["score"] for hit in ask("Who approves travel?", recency=recency)["hits"] if hit["rank"] == 1)
-        for recency in (0, 1)
+        next(hit["score"] for hit in answer["hits"] if hit["doc_id"] == old_id)
+        for answer in (of_any_age, of_today)
     ]
     assert scores[1] < scores[0]
+    assert of_any_age["hits"][0]["doc_id"] == old_id != of_today["hits"][0]["doc_id"]
+    assert of_today["reason"] != "score_gate"
 
 
 def test_quoted_question_is_not_parsed_as_fts5_syntax(ask):

@@ -56,7 +56,7 @@ def test_newest_of_several_is_preferred():
     assert shown("hotel limit", *passages) == [passages[1]]
 
 
-def test_newer_document_about_less_or_another_subject_is_no_amendment():
+def test_newer_document_about_less_or_another_subject_amends_nothing():
     older = passage("Travel rules", "hotel limit 100")
     for other in (
         passage("Travel rules", "limit of trains", days=90),

@@ -36,7 +36,7 @@ def test_subject_is_carried_through_any_number_of_turns():
         assert subject.startswith(first.question)
 
 
-def test_question_that_stands_alone_has_no_subject():
+def test_question_that_stands_alone_carries_nothing():
     for first, question in (
         (KETTLE, "Who approves annual leave requests?"),
         (KESSEL, "Wer genehmigt den Antrag auf Urlaub im Sommer?"),
@@ -87,7 +87,7 @@ def test_subject_is_kept_if_the_passage_with_the_own_words_is_about_it():
     assert keeps_subject(words, [terms_of("Aurora kettle", STEMMED)], 0.5)
 
 
-def test_words_of_the_subject_weigh_less_than_those_of_the_question():
+def test_words_of_the_subject_weigh_less_than_the_others():
     words = {
         word.positions[0][0]: word for word in words_about("Aurora kettle", "how long warranty?", "warranty")
     }
