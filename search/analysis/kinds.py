@@ -60,6 +60,10 @@ class Analysis:
         """See `tokens.joined_terms`."""
         return tokens.joined_terms(term, (language or self.languages) if self.is_stemmed else UNSTEMMED)
 
+    def number_terms(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
+        """See `tokens.number_terms`."""
+        return tokens.number_terms(text)
+
     def query_tokens(self, term: str) -> tuple[str, ...]:
         """See `tokens.query_tokens`."""
         return tokens.query_tokens(term, None if self.is_stemmed else UNSTEMMED)

@@ -1,10 +1,14 @@
 """Tokenization of texts, for the index and for queries."""
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from search.analysis.joined import JOINTS, joined_form, joined_forms
+from search.analysis.numbers import WrittenNumber, code_terms, find_numbers, written_numbers
 from search.analysis.words import (
     UNSTEMMED,
     Part,
@@ -33,6 +37,9 @@ _MAX_CACHED_CHARS = 40
 _MAX_CACHED_WORDS = 8_192
 # A search reads the terms of its query some four times, and in each of several workspaces again.
 _MAX_CACHED_TERMS = 1_024
+_NUMBER: Final = re.compile(r"\d[^\W_]*")
+# The same for pure ASCII text, faster.
+_ASCII_NUMBER: Final = re.compile("[0-9][A-Za-z0-9]*")
 
 
 class _RunCache(dict[str, str | tuple[Part, ...]]):
@@ -43,6 +50,8 @@ class _RunCache(dict[str, str | tuple[Part, ...]]):
 
     def __missing__(self, run: str) -> str | tuple[Part, ...]:
         parts = parts_of(run, self._language)
+        if not run.isalpha() and (terms := code_terms(run)):
+            parts = _add_terms(run, parts, False, terms)
         found: str | tuple[Part, ...] = parts
         if len(parts) == 1 and len(parts[0]) == 3:
             found = parts[0][2]
@@ -88,7 +97,25 @@ def analyse(text: str, *, is_stemmed: bool = True) -> tuple[Token, ...]:
     if not JOINTS.isdisjoint(separators) or not is_ascii:
         for first, last, form in joined_forms(runs, separators):
             found[first] = _add_terms(runs[first], found[first], first == last, _form_terms(form, stems))
+    for each in _numbers_of(text, pieces, borders if is_ascii else None, language):
+        found[each.first] = _add_terms(runs[each.first], found[each.first], False, each.terms)
     return tuple(_flatten(list(zip(borders[::2], borders[1::2], found, strict=False)), found))
+
+
+def _numbers_of(
+    text: str, pieces: Sequence[str], borders: Sequence[int] | None, language: str | None
+) -> Iterator[WrittenNumber]:
+    """Return the numbers in parts among the runs of a text, which are every second one of its pieces.
+
+    `borders` are the ends of the pieces in characters, if known.
+    """
+    number = _NUMBER if borders is None else _ASCII_NUMBER
+    places = [each.start() for each in number.finditer(text)]
+    if not places:
+        return iter(())
+    starts = (borders or list(accumulate(map(len, pieces))))[::2]
+    candidates = [bisect_right(starts, place) - 1 for place in places]
+    return written_numbers(pieces[1::2], pieces[2:-1:2], candidates, language)
 
 
 @lru_cache(maxsize=_MAX_CACHED_WORDS)
@@ -159,17 +186,25 @@ def joined_tokens(text: str, language: str | None) -> list[tuple[int, int, tuple
     pieces = RUN.split(text)
     borders = list(accumulate(map(len, pieces)))
     stems = None if language == "en" else language
-    return [
-        (borders[2 * first], borders[2 * last + 1], whole_terms(form, stems))
+    found = [
+        (first, last, whole_terms(form, stems))
         for first, last, form in joined_forms(pieces[1::2], pieces[2:-1:2])
         if first < last
     ]
+    found += [(each.first, each.last, each.terms) for each in _numbers_of(text, pieces, None, language)]
+    return [(borders[2 * first], borders[2 * last + 1], terms) for first, last, terms in found]
 
 
 def joined_terms(term: str, language: str | None = None) -> tuple[str, ...]:
-    """Return the index terms of `term` as one word if it is written in parts, as `e-mail`; else none."""
+    """Return the index terms of `term` as a whole if it is written in parts, as `e-mail`; else none."""
+    if term.isalpha():
+        return ()
     form = _joined_form(term)
-    return () if form is None else whole_terms(form, language)
+    terms = () if form is None else whole_terms(form, language)
+    numbers = [each for _, _, each in find_numbers(term)]
+    if len(numbers) == 1 and len(RUN.findall(term)) == numbers[0].last - numbers[0].first + 1:
+        return (*terms, *numbers[0].readings)
+    return terms
 
 
 def _joined_form(term: str) -> str | None:
@@ -177,6 +212,11 @@ def _joined_form(term: str) -> str | None:
         return None
     pieces = RUN.split(term)
     return joined_form(pieces[1::2], pieces[2:-1:2])
+
+
+def number_terms(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Return the numbers in parts of a query: start and end in characters, and their index terms."""
+    return [(start, end, number.readings) for start, end, number in find_numbers(text)]
 
 
 def query_tokens(term: str, language: str | None = None) -> tuple[str, ...]:

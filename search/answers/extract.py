@@ -8,6 +8,7 @@ from typing import Final
 from search.analysis import Analysis
 from search.answers.amendments import leave_out_amended
 from search.answers.answerability import WeightedWord, coverage, covered_weight
+from search.answers.contradiction import Agreement, AskedNumbers
 from search.answers.markers import marker, neutralise_markup, replace_markers, strip_invisible
 from search.answers.passages import Passage, terms_of
 from search.answers.quotes import MAX_ROWS, Quote, split_quotes
@@ -25,6 +26,7 @@ class Sentence:
     n: int
     quote: Quote
     terms: frozenset[str]
+    agreement: Agreement = Agreement.SILENT
 
 
 def extract(
@@ -35,11 +37,18 @@ def extract(
     The first one comes from the passage with the largest coverage plus cosine plus score, ties to the earlier
     passage, or from a newer document that amends it; the further ones add most coverage to it. What a
     passage's title says distinguishes none of its sentences; a question that asks how prefers a list or code.
+    Numbers in parts of the question come before all that, and what contradicts them is left out.
     """
-    fitting = sorted(passages, key=lambda passage: -_fit(words, passage))
+    asked = AskedNumbers.of(question)
+    fitting = _order_passages(passages, words, asked)
     ordered = leave_out_amended(fitting, words, analysis)[:MAX_SENTENCES]
     titles = {each.hit.n: terms_of(each.origin.all_headings, analysis) for each in ordered}
-    sentences = [each for passage in ordered for each in _sentences(passage, words, analysis)]
+    sentences = [
+        each
+        for passage in ordered
+        for each in _sentences(passage, words, analysis, asked)
+        if each.agreement is not Agreement.CONTRADICTS
+    ]
     if not sentences:
         return ()
     of_best = [each for each in sentences if each.n == ordered[0].hit.n] or sentences
@@ -57,15 +66,31 @@ def extract(
     return tuple(chosen)
 
 
+def _order_passages(
+    passages: Sequence[Passage], words: Sequence[WeightedWord], asked: AskedNumbers
+) -> list[Passage]:
+    """Return the best passages first; only those that have the numbers of the question if any has."""
+    agreements = {each.hit.n: asked.judge(each.whole_text) for each in passages}
+    least = min(Agreement.MENTIONS, max(agreements.values(), default=Agreement.SILENT))
+    about = [each for each in passages if agreements[each.hit.n] >= least]
+    return sorted(about, key=lambda each: (-agreements[each.hit.n], -_fit(words, each)))
+
+
 def _fit(words: Sequence[WeightedWord], passage: Passage) -> float:
     return coverage(words, [passage.terms]) + (passage.cosine or 0.0) + passage.hit.score
 
 
 def _rank(
     sentence: Sentence, words: Sequence[WeightedWord], open_words: Sequence[WeightedWord], *, asks_how: bool
-) -> tuple[float, bool, float]:
+) -> tuple[bool, float, bool, float]:
     is_block = asks_how and bool(sentence.quote.block)
-    return covered_weight(open_words, sentence.terms), is_block, covered_weight(words, sentence.terms)
+    is_asked = sentence.agreement > Agreement.SILENT
+    return (
+        is_asked,
+        covered_weight(open_words, sentence.terms),
+        is_block,
+        covered_weight(words, sentence.terms),
+    )
 
 
 def _uncovered(words: Sequence[WeightedWord], terms: frozenset[str]) -> list[WeightedWord]:
@@ -86,12 +111,22 @@ def _neutral(text: str) -> str:
     return neutralise_markup(replace_markers(strip_invisible(text)))
 
 
-def _sentences(passage: Passage, words: Sequence[WeightedWord], analysis: Analysis) -> Iterator[Sentence]:
-    """Yield the quotes of a passage; of a table the row with most of the question, all if several have it."""
+def _sentences(
+    passage: Passage, words: Sequence[WeightedWord], analysis: Analysis, asked: AskedNumbers
+) -> Iterator[Sentence]:
+    """Yield the quotes of a passage; of a table the row with most of the question, all if several have it.
+
+    A quote without numbers belongs to those of the quote before it, or of the heading above it.
+    """
+    whole = current = asked.judge(passage.origin.all_headings)
+    heading = ""
     for quote in split_quotes(passage.text, passage.origin):
+        if quote.heading != heading:
+            heading, current = quote.heading, asked.judge(quote.heading) or whole
         for each in _matching_rows(quote, words, analysis) or (quote,):
             terms = terms_of(f"{each.context}\n{each.verbatim}", analysis)
-            yield Sentence(n=passage.hit.n or 0, quote=each, terms=terms)
+            current = asked.judge(each.verbatim, is_within=current > Agreement.SILENT) or current
+            yield Sentence(n=passage.hit.n or 0, quote=each, terms=terms, agreement=current)
 
 
 def _matching_rows(quote: Quote, words: Sequence[WeightedWord], analysis: Analysis) -> list[Quote]:

@@ -99,7 +99,7 @@ def _refuse_ungrounded(asked: AnswerGenerator) -> AnswerGenerator:
 def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
     sentences = extract(found.question.asking, found.passages, found.words or (), found.analysis)
     if not sentences:
-        return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NO_CHUNKS)
+        return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NOT_COVERED)
     text = format_sentences(sentences)
     yield TextAdded(text=text)
     return GenerationOutcome(

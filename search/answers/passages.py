@@ -1,8 +1,9 @@
 """Retrieval for a question: hits, the texts of their passages, and the decision of the gates."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 import apsw
@@ -19,6 +20,7 @@ from search.answers.answerability import (
     refusal,
     weigh_words,
 )
+from search.answers.contradiction import AskedNumbers
 from search.answers.focus import Question
 from search.answers.quotes import Origin
 from search.answers.request import AnswerRequest
@@ -52,6 +54,11 @@ class Passage:
     cosine: float | None
     origin: Origin
     dated_at: datetime
+
+    @property
+    def whole_text(self) -> str:
+        """Return its title, its headings and its text."""
+        return f"{self.origin.all_headings}\n{self.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +102,9 @@ def find_passages(
     texts = read_passages(scope, [hit.chunk_id for hit in result.hits])
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
     words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
-    passages = _pack_passages(hits, texts, analysis, tokens)
+    asked = AskedNumbers.of(question.asking) or AskedNumbers.of(question.text)
+    about = [hit for hit in hits if _is_about(hit, texts, asked)]
+    passages = _pack_passages(about, texts, analysis, tokens)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
     evidence = _evidence(hits, passages, words)
     return RetrievalOutcome(
@@ -104,9 +113,14 @@ def find_passages(
         passages=passages,
         words=words,
         analysis=analysis,
-        refusal=_refusal(workspace, evidence, request),
+        refusal=AnswerReason.NOT_COVERED if hits and not about else _refusal(workspace, evidence, request),
         question=question,
     )
+
+
+def _is_about(hit: SearchHit, texts: Mapping[str, tuple[str, str]], asked: AskedNumbers) -> bool:
+    """Return whether the text of a hit doesn't contradict the numbers of the question."""
+    return not asked or asked.judge("\n".join((hit.title, *hit.heading_path, texts[hit.chunk_id][1]))) >= 0
 
 
 def _strip_quotes(question: str) -> str:
@@ -170,9 +184,27 @@ def _weigh_words(
             chunk_count = view.collection.chunks.chunk_count
             text = _strip_quotes(question.text)
             words = weigh_words(text, view.analysis, frequencies, chunk_count, scope.rules, asked=question)
-            return words, view.analysis
+            return _weigh_numbers(words, text, view.analysis), view.analysis
     except (MirrorError, apsw.InterruptError):
         return None, STEMMED
+
+
+def _weigh_numbers(
+    words: tuple[WeightedWord, ...], text: str, analysis: Analysis
+) -> tuple[WeightedWord, ...]:
+    """Return the words with numbers in parts for their parts, and their weight: 6.5 has all parts of 5.6."""
+    numbers = analysis.number_terms(text)
+    if not numbers:
+        return words
+    wholes = {terms for _, _, terms in numbers}
+    parts = frozenset().union(*(terms_of(text[start:end], analysis) for start, end, _ in numbers))
+    are_parts = [parts.issuperset(chain.from_iterable(word.positions)) for word in words]
+    weight = sum(word.weight for word, is_part in zip(words, are_parts, strict=True) if is_part)
+    return tuple(
+        replace(word, weight=weight / len(wholes)) if is_part else word
+        for word, is_part in zip(words, are_parts, strict=True)
+        if not is_part or word.positions[0] in wholes
+    )
 
 
 def _evidence(

@@ -8,7 +8,7 @@ import csv
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
@@ -68,6 +68,8 @@ class Quote:
     block: str = ""
     #: More words that it is found by.
     context: str = ""
+    #: The heading above it within its passage.
+    heading: str = ""
     #: Of a table: its rows, each with the table's head.
     rows: tuple["Quote", ...] = ()
 
@@ -95,7 +97,8 @@ def _prose_quotes(blocks: Sequence[Block], origin: Origin) -> Iterator[Quote]:
         return
     reading = _Reading(origin)
     for block, following in zip_longest(blocks, blocks[1:]):
-        yield from reading.read(block, following)
+        for quote in reading.read(block, following):
+            yield replace(quote, heading=reading.heading)
 
 
 class _Reading:
@@ -104,12 +107,12 @@ class _Reading:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         #: The heading above; the sentence that introduces the next block; code right under the heading.
-        self._heading, self._lead = "", ""
+        self.heading, self._lead = "", ""
         self._code: Block | None = None
 
     def read(self, block: Block, following: Block | None) -> Iterator[Quote]:
         if block.kind is BlockKind.HEADING:
-            self._heading = block.text
+            self.heading = block.text
         elif block.kind is BlockKind.PARAGRAPH:
             yield from self._paragraph(block, following)
         elif block.kind is BlockKind.TABLE:
@@ -123,7 +126,7 @@ class _Reading:
 
     @property
     def _caption_text(self) -> str:
-        return self._heading or _heading(self._origin)
+        return self.heading or _heading(self._origin)
 
     def _paragraph(self, block: Block, following: Block | None) -> Iterator[Quote]:
         """Yield the sentences, but for one that introduces the next block; the first with code above it."""
@@ -153,7 +156,7 @@ class _Reading:
             verbatim="\n".join(filter(None, verbatim)),
             lead=lead or _caption(self._caption_text),
             block="\n\n".join(filter(None, (_closed(block, cut), shown_after))),
-            context="" if lead else self._heading,
+            context="" if lead else self.heading,
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from search.analysis.numbers import find_numbers, readable
 from search.engine.why_not import SearchOutcome
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.match import Match
@@ -12,12 +13,16 @@ from search.retrieval.fusion.ranking import Ranking
 _READABLE = {0x1D: None, 0x1E: " ", 0x1F: "|"}
 
 
-def build_explanation(outcome: SearchOutcome, *, k_rrf: int) -> dict[str, object]:
-    """Return the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
+def build_explanation(outcome: SearchOutcome, text: str, *, k_rrf: int) -> dict[str, object]:
+    """Return the explanation of a search for `text`, JSON-ready. Nothing in it is hidden from the caller."""
     match, after, ranked = outcome.match, outcome.after, outcome.found.ranked
     weights: dict[str, float] = {leg.name: leg.weight for leg in outcome.found.legs}
     completed = None if match is None else match.completed
     return {
+        "numbers": [
+            {"text": text[start:end], "kind": number.kind.value, "readings": list(readable(number))}
+            for start, end, number in find_numbers(text)
+        ],
         "match": None if match is None else _describe_match(match),
         "completed": completed and {"word": completed.term, "terms": list(completed.positions[0])},
         "legs": {name: _describe_list(found) for name, found in ranked.lists.items()},

@@ -238,7 +238,8 @@ def _explain(
     explained = dict[str, object]()
     if query.explain:
         found, operators = outcome.found, corpus.scope.operators
-        explained |= build_explanation(outcome, k_rrf=SearchSettings.of(corpus.workspace).rrf_k)
+        text = query.effective_channels.lexical
+        explained |= build_explanation(outcome, text, k_rrf=SearchSettings.of(corpus.workspace).rrf_k)
         explained["corrected"] = correction
         explained["copies"] = {chunk_id: list(others) for chunk_id, others in found.copies.items()}
         if "vector" in found.ranked.degraded and found.vector.disabled_reason:

@@ -1,7 +1,7 @@
-"""The exact leg: chunks that contain a quoted phrase or a name of the query verbatim, definitions first."""
+"""The exact leg: chunks with a phrase, name or number of the query verbatim, definitions first."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,13 +24,15 @@ from search.retrieval.code.definitions import (
     rank_passages,
     split_member,
 )
-from search.retrieval.fusion.legs import LegName, LegResult, pack_ids
+from search.retrieval.fusion.legs import LegName, LegResult, pack_ids, unpack_ids
+from search.retrieval.fusion.scores import lexical_scores
 from search.retrieval.query.exact import (
     ALONE_WEIGHT,
     MIXED_WEIGHT,
     exact_terms,
     exact_weight,
     lone_name,
+    number_names,
 )
 from search.retrieval.query.match_units import quote_term
 from search.retrieval.query.titles import breadcrumb_of, numbered_label, title_keys
@@ -60,7 +62,7 @@ _DECLARING = (
     "const",
 )
 # Weights of breadcrumb and text.
-_IN_HEADINGS, _ANYWHERE = (1.0, 0.0), (1.0, 1.0)
+_IN_HEADINGS, _ANYWHERE, _IN_BOTH = (1.0, 0.0), (1.0, 1.0), (2.0, 1.0)
 _CONTAINING = ("class", "struct", "interface", "impl", "trait", "enum", "module", "object", "type")
 
 _ANY = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} {order} LIMIT ?"
@@ -111,17 +113,19 @@ class ExactLeg:
         self.is_checked = is_checked
         self._view = view
         self._names = exact_terms(text)
-        self._word = None if self._names else lone_name(text)
+        numbers = number_names(text, view.analysis)
+        self._numbers = tuple(numbers.values())
+        self._word = None if self._names or numbers else lone_name(text)
         self._title_keys = title_keys(text)
         self._label = numbered_label(text)
-        weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
+        weight = exact_weight(text, self._names, numbers) if self._names or numbers else MIXED_WEIGHT
         #: Weight of this leg in the fusion.
         self.weight = ALONE_WEIGHT if self.titled else weight
 
     @property
     def has_names(self) -> bool:
-        """Return whether the query has a name or a lone word to look for, or is a title."""
-        return bool(self._names) or self._word is not None or bool(self.titled)
+        """Return whether the query has a name, a number or a lone word to look for, or is a title."""
+        return bool(self._names or self._numbers) or self._word is not None or bool(self.titled)
 
     @cached_property
     def titled(self) -> list[str]:
@@ -157,11 +161,14 @@ class ExactLeg:
         Those found in time if the time is up. Raises MirrorDamaged.
         """
         passages: dict[int, IndexedPassage] = {}
+        numbered: dict[str, float] = {}
         is_complete = True
         with stage(self.name, LEG_SECONDS):
             try:
                 with self._view.limited_time():
                     search = _Search(self._view, passages, self._sought)
+                    if self._numbers:
+                        numbered = search.find_numbered(self._numbers, limit)
                     if self._word is not None:
                         search.read_namesakes(self._word)
                     for name in self._names:
@@ -171,22 +178,38 @@ class ExactLeg:
             except apsw.InterruptError:
                 DEGRADED.add(self.name, "out_of_time")
                 is_complete = False
-            found = self._rank(passages.values(), limit)
+            found = self._rank(passages.values(), numbered, limit)
         return LegResult(
             ids=pack_ids(chunk_id for chunk_id, _ in found),
             scores=np.fromiter((strength for _, strength in found), np.float64, len(found)),
             is_complete=is_complete,
             is_available=is_complete or bool(found),
+            is_decisive=bool(numbered),
         )
 
-    def _rank(self, passages: Iterable[IndexedPassage], limit: int) -> list[tuple[str, float]]:
+    def _rank(
+        self, passages: Iterable[IndexedPassage], numbered: Mapping[str, float], limit: int
+    ) -> list[tuple[str, float]]:
         found = (
             rank_passages(list(self._sought.values()), passages)
             if self._word is None
             else rank_namesakes(self._word, passages)
         )
+        if numbered:
+            found = self._rank_numbered(dict(found), numbered)
         others = [each for each in found if each[0] not in self.titled]
         return [*((chunk_id, 1.0) for chunk_id in self.titled), *others][:limit]
+
+    def _rank_numbered(
+        self, named: Mapping[str, float], numbered: Mapping[str, float]
+    ) -> list[tuple[str, float]]:
+        """Return the chunks with names and numbers, by the mean of their strengths."""
+        names, numbers = len(self._names), len(self._numbers)
+        strengths = [
+            (id_, (names * named.get(id_, 0.0) + numbers * numbered.get(id_, 0.0)) / (names + numbers))
+            for id_ in {**numbered, **named}
+        ]
+        return sorted(strengths, key=lambda one: (-one[1], one[0]))
 
 
 class _Search:
@@ -207,6 +230,21 @@ class _Search:
         if not word.istitle():
             self._read_passages(self._find_best(word, _headings_expression(word), _READ))
         self._read_passages(self._find_declarations(word, _READ))
+
+    def find_numbered(self, numbers: Sequence[tuple[str, ...]], limit: int) -> dict[str, float]:
+        """Return the ids of chunks with any of the numbers, each with its strength in (0, 1].
+
+        That is the mean over the numbers of one half, and the other by bm25. `numbers` are their terms.
+        """
+        collection = self._view.collection
+        found = collection.score_words(self._connection, numbers, _IN_BOTH)
+        strengths = np.zeros(len(self._view.passes))
+        for each in found.values():
+            rows, scores = each.all_scores()
+            strengths[rows] += (1.0 + lexical_scores(scores)) / (2 * len(numbers))
+        rows = np.flatnonzero((strengths > 0) & self._view.passes)
+        best, sums = take_best(rows, strengths[rows], collection.chunks.ids, limit)
+        return dict(zip(unpack_ids(collection.chunks.ids[best]), sums.tolist(), strict=True))
 
     def read_name(self, name: str, limit: int) -> None:
         """Read headings, then mentions, then declarations and members until a definition is found."""

@@ -335,7 +335,7 @@ class LexicalLeg:
                 values = (*bm25_values(view.narrowed_collection, self._weights), unit.expression)
                 found = partial(_fetch_rows_and_scores, view.connection, matches, values)
                 contribution = collection.score_phrase(unit.expression, self._weights, found)
-            weight = match.repeated.get(unit)
+            weight = match.weights.get(unit)
             yield unit, contribution if weight is None else WeightedContribution(contribution, weight)
 
 

@@ -49,8 +49,8 @@ class Match:
     some_units: tuple[MatchUnit, ...] = ()
     #: Units that snippets mark.
     marked_units: tuple[MatchUnit, ...] = ()
-    #: The weights of units whose terms are repeated, above 1.
-    repeated: Mapping[MatchUnit, float] = field(default_factory=dict)
+    #: The weights of units whose terms are repeated, of numbers in parts, names and accents; above 1.
+    weights: Mapping[MatchUnit, float] = field(default_factory=dict)
     #: In which the terms are stemmed, besides English; several as in `Analysis.languages`.
     language: str | None = None
     #: The last word of an unfinished query with the words that begin with it.
@@ -98,7 +98,7 @@ def compile_match(
         every_units=plain.every,
         some_units=plain.some,
         marked_units=plain.marked_units,
-        repeated=plain.repeated,
+        weights=plain.weights,
         language=plain.language or analysis.languages,
         completed=plain.completed,
     )
@@ -123,13 +123,13 @@ def _complete_stars(
 def _weigh_letters(plain: PlainMatch, text: str, analysis: Analysis) -> PlainMatch:
     """Return the match in which names count more, and words typed with accents where a text has these."""
     names = [unit for unit in plain.some if unit.term[0].isupper() and not text.startswith(unit.term)]
-    weights = dict(plain.repeated)
+    weights = dict(plain.weights)
     if len(names) < len(plain.some):
         weights |= dict.fromkeys(names, _NAME)
     accented = [] if text.isascii() else list(_accented_units(plain.some, analysis))
     weights |= dict.fromkeys(accented, _ACCENTS_ALONE if len(plain.some) == 1 else _ACCENTS)
     # A later unit of the same word has its place among the words of a query.
-    return replace(plain, some=(*accented, *plain.some), repeated=weights) if weights else plain
+    return replace(plain, some=(*accented, *plain.some), weights=weights) if weights else plain
 
 
 def _accented_units(units: Iterable[MatchUnit], analysis: Analysis) -> Iterator[MatchUnit]:

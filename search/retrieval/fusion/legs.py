@@ -53,6 +53,8 @@ class LegResult:
     is_complete: bool = True
     #: Whether the list takes part in the fusion, even if it is empty.
     is_available: bool = True
+    #: Whether the others lack what the query names without a doubt, as a day, and are hardly meant.
+    is_decisive: bool = False
 
     @property
     def can_score(self) -> bool:

@@ -225,7 +225,8 @@ def rank_candidates(
     weights = {leg.name: leg.weight for leg in legs}
     candidates = Candidates.of(lists)
     fused_ranks = candidates.ranks
-    if weights.get("exact", ALONE_WEIGHT) < ALONE_WEIGHT:
+    exact = lists.get("exact")
+    if exact is not None and weights["exact"] < ALONE_WEIGHT and not exact.is_decisive:
         fused_ranks = _lift_common_first(candidates.ranks)
     known: dict[LegName, np.ndarray] = {}
     if fusion is Fusion.CONVEX:

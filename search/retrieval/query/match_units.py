@@ -36,6 +36,10 @@ class Analysis(Protocol):
         """Return the index terms of `term` as one word if it is written in parts; else none."""
         ...
 
+    def number_terms(self, text: str) -> Sequence[tuple[int, int, tuple[str, ...]]]:
+        """Return the numbers in parts of a text: start and end in characters, and their index terms."""
+        ...
+
     def is_prefix(self, term: str) -> bool:
         """Return whether the phrase of `term` ends in a prefix of index terms."""
         ...

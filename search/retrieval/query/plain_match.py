@@ -1,6 +1,7 @@
 """Plain queries as units to match: every term, else any piece of one, each with its synonyms."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -32,8 +33,14 @@ _MIN_STEM_CHARS = 4
 _MAX_COMPLETED_CHARS = 64
 # Words of a query whose repetitions are counted.
 _MAX_COUNTED_TERMS = 4 * MAX_COUNTED_UNITS
+# The weight of a number in parts, whose parts are units as well: 2.4.1 has those of 1.2.4.
+_NUMBER_WEIGHT = 2.0
+# Only the start of a query is read for numbers in parts, as a pasted page may be full of them.
+_MAX_NUMBERED_CHARS = 4_000
 # A longer term is a page without spaces or a key.
 _MAX_TERM_CHARS = 1_000
+
+_DIGIT = re.compile(r"\d")
 
 # Clitics, attached by an apostrophe: l'eau, dell'arte, Newton's, don't.
 _CLITIC = re.compile(
@@ -54,8 +61,8 @@ class PlainMatch:
     some: tuple[MatchUnit, ...]
     #: Those of `some` that snippets mark.
     marked: tuple[MatchUnit, ...]
-    #: The weights of units whose terms are repeated, above 1.
-    repeated: Mapping[MatchUnit, float]
+    #: The weights of units whose terms are repeated, or numbers in parts; above 1.
+    weights: Mapping[MatchUnit, float]
     #: In which the terms are stemmed, besides English.
     language: str | None
     #: The last word with the words that begin with it.
@@ -101,22 +108,23 @@ def build_plain_match(
     `frequencies` is called only for more than 32 terms. If terms and pieces together have more than 256
     distinct index terms, the pieces are used for both. A term matches its synonyms, too.
     """
-    wanted = rules.without_stop_words(_searchable_terms(terms))
+    merged, numbers = _merge_numbers(terms, analysis)
+    wanted = rules.without_stop_words(_searchable_terms(merged))
     if not wanted:
         return None
     language = language_of(chain.from_iterable(map(words_of, wanted)))
     frequencies = _keep_counts(frequencies)
     synonyms = _build_synonyms(wanted, analysis, language, rules)
     every = cap_units(_every_unit(wanted, synonyms, analysis, language), analysis, frequencies)
-    some = cap_units(
-        _some_units([unit.term for unit in every], synonyms, analysis, language), analysis, frequencies
-    )
+    pieces = _some_units([unit.term for unit in every], synonyms, analysis, language)
+    some = cap_units((*dict.fromkeys((*numbers, *pieces)),), analysis, frequencies)
     is_searchable = len(all_tokens((*every, *some))) <= MAX_TOKENS
     return PlainMatch(
         every=every if is_searchable else some,
         some=some,
         marked=cap_units(some, analysis, frequencies, MAX_RAW_TOKENS),
-        repeated=_weigh_repeated({*some}, terms, analysis, language) if len(every) < len(terms) else {},
+        weights=dict.fromkeys(numbers, _NUMBER_WEIGHT)
+        | (_weigh_repeated({*some}, merged, analysis, language) if len(every) < len(merged) else {}),
         language=language,
     )
 
@@ -172,12 +180,36 @@ def marked_units(
 
 def _build_match(terms: Sequence[str], analysis: Analysis, rules: SearchRules = NO_RULES) -> PlainMatch:
     """Return all units of a plain query, more than may be searched for a long one."""
-    wanted = rules.without_stop_words(_searchable_terms(terms))
+    merged, numbers = _merge_numbers(terms, analysis)
+    wanted = rules.without_stop_words(_searchable_terms(merged))
     language = language_of(chain.from_iterable(map(words_of, wanted)))
     synonyms = _build_synonyms(wanted, analysis, language, rules)
     every = _every_unit(wanted, synonyms, analysis, language)
-    some = _some_units(wanted, synonyms, analysis, language)
-    return PlainMatch(every=every, some=some, marked=some, repeated={}, language=language)
+    some = (*dict.fromkeys((*numbers, *_some_units(wanted, synonyms, analysis, language))),)
+    return PlainMatch(every=every, some=some, marked=some, weights={}, language=language)
+
+
+def _merge_numbers(terms: Sequence[str], analysis: Analysis) -> tuple[Sequence[str], tuple[MatchUnit, ...]]:
+    """Return the terms with those that are one number in parts as one, and the units of all such numbers.
+
+    `February 19, 2026` is one term.
+    """
+    text = " ".join(terms)[:_MAX_NUMBERED_CHARS]
+    if not (_DIGIT.search(text) and (found := analysis.number_terms(text))):
+        return terms, ()
+    units = (
+        MatchUnit(term=text[start:end], expression=analysis.encode_phrase([readings]), positions=(readings,))
+        for start, end, readings in found
+    )
+    ends = list(accumulate(len(term) + 1 for term in terms))
+    merged: list[str] = []
+    after = 0
+    for start, end, _ in found:
+        first, last = bisect_right(ends, start), bisect_right(ends, end - 1)
+        if first < last and first >= after:
+            merged += (*terms[after:first], " ".join(terms[first : last + 1]))
+            after = last + 1
+    return (*merged, *terms[after:]), tuple(dict.fromkeys(units))
 
 
 def _searchable_terms(terms: Sequence[str]) -> list[str]:

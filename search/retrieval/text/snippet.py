@@ -20,6 +20,7 @@ from search.retrieval.text.unicode_scripts import (
     ASCII_RUN,
     BETWEEN_THOUSANDS,
     HYPHENS,
+    NUMBER_SIGN,
     RUN,
     WITHIN_WORD,
     fold,
@@ -129,6 +130,7 @@ class SnippetBuilder:
                         self._places[term].append((number, at))
         terms = {*self._places, *(term for term, _, _ in self._prefix_places)}
         self._needles = {needle for term in terms for needle in _needles(term)}
+        self._has_numbers = any(NUMBER_SIGN in term for term in terms)
         #: By word of a text: its tokens with terms of the query; empty for most words.
         self._words: dict[str, list[_Token]] = {}
 
@@ -185,19 +187,19 @@ class SnippetBuilder:
 
     def _find_joined(self, text: str) -> Iterator[_Found]:
         """Find the units that are one word where `text` has it in parts, as email where it has `e-mail`."""
-        folded = text.lower()
-        without = folded.translate(_WITHOUT_JOINTS)
-        if len(without) == len(folded):
-            return
-        for needle in self._needles:
-            if without.count(needle) > folded.count(needle):
-                break
-        else:
+        if not (self._has_numbers or self._may_have_joined(text)):
             return
         for start, end, terms in self._analysis.joined_tokens(text, self._language):
             for unit, at in {place for term in terms for place in self._places.get(term, ())}:
                 if at == self._last_positions[unit] == 0:
                     yield start, end, unit
+
+    def _may_have_joined(self, text: str) -> bool:
+        folded = text.lower()
+        without = folded.translate(_WITHOUT_JOINTS)
+        if len(without) == len(folded):
+            return False
+        return any(without.count(needle) > folded.count(needle) for needle in self._needles)
 
     def _find_words(self, text: str) -> Iterator[tuple[int, list[_Token]]]:
         """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""

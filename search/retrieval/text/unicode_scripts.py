@@ -57,6 +57,8 @@ _LETTERS = _category_ranges("LN", _SPACED_CODES) + "\ue000-\uf8ff"
 #: Characters between the parts of a word: hyphens, and what divides the thousands of a number.
 HYPHENS = frozenset("-\u2010\u2011")
 BETWEEN_THOUSANDS = frozenset(",.'\u2019\u00a0\u202f\u2009")
+#: Divides the parts of a number that is one term, and ends a code: a letter to Unicode that nobody types.
+NUMBER_SIGN = "\ua78f"
 #: Characters that nobody sees: the soft hyphen, spaces without width, joiners.
 INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
 _WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))

@@ -108,6 +108,21 @@ def test_query_with_a_number_has_the_titles_that_begin_with_it_first(workspace):
     assert found_paths(workspace, "sprint 14 day", path_glob=("*/0.md",)) == ["sprint/0.md"]
 
 
+def test_number_in_parts_is_found_as_a_whole_and_outweighs_what_words_and_vectors_agree_upon(workspace):
+    for number in ("10.1.2.1", "10.2.1.2", "10.2.2.1"):
+        write(workspace, f"{number}.md", f"The host {number} runs a service.", title="Hosts")
+    write(workspace, "many.md", "The host and the service, which service the host runs: 10, 2, 1, 2.")
+    sync(workspace)
+    embed(workspace)
+    question = "which service runs on the host 10.2.1.2 and which other service is there"
+    assert found_paths(workspace, question) == ["10.2.1.2.md"]
+    found = ask(workspace, question, Mode.HYBRID, explain=True)
+    assert paths(found)[0] == "10.2.1.2.md"
+    assert found.explain["numbers"] == [{"text": "10.2.1.2", "kind": "dotted", "readings": ["10.2.1.2"]}]
+    assert find(workspace, question).is_decisive
+    assert not find(workspace, "a host").is_decisive
+
+
 def test_filters_narrow_the_leg(filled):
     assert found_paths(filled, "rate_limit", lang=("de",)) == ["reference.md"]
     assert found_paths(filled, "rate_limit", path_glob=("*.py",)) == ["code.py"]

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from search.analysis import STEMMED
 from search.retrieval.query.exact import (
     ALONE_WEIGHT,
     MAX_CHARS,
@@ -10,6 +11,7 @@ from search.retrieval.query.exact import (
     exact_terms,
     exact_weight,
     lone_name,
+    number_names,
 )
 from search.retrieval.text.unicode_scripts import has_token
 
@@ -58,6 +60,17 @@ def test_any_text_gives_names_that_have_index_terms(text):
     for name in exact_terms(text):
         assert has_token(name)
         assert len(name) <= MAX_CHARS
+
+
+def test_numbers_in_parts_are_names_whatever_else_is_asked():
+    assert list(number_names("what about 10.1.1.20 on 19. Februar 2026", STEMMED)) == [
+        *("10.1.1.20", "19. Februar 2026"),
+    ]
+    assert len(number_names(" ".join(f"1.{n}" for n in range(50)), STEMMED)) == MAX_TERMS
+    assert number_names("sha256 in 2024", STEMMED) == {}
+    assert exact_weight("the clause 5.6", (), ["5.6"]) == pytest.approx(MIXED_WEIGHT / 1.125)
+    sentence = " ".join(f"word{n}x" for n in range(10))
+    assert exact_weight(f"{sentence} 5.6", (), ["5.6"]) == 3.0
 
 
 def test_exact_weight_is_higher_for_names_without_other_words(subtests):

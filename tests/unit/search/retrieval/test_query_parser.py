@@ -292,8 +292,28 @@ def test_last_word_stands_for_words_that_begin_with_it_and_counts_twice_itself()
 def test_repeated_words_weigh_more():
     compiled = build_plain_match(["lease", "the", "lease,", "the", "Lease", "car"], analysis, never)
     (lease, car) = compiled.some
-    assert compiled.repeated == {lease: pytest.approx(3 * 9 / 11)}
+    assert compiled.weights == {lease: pytest.approx(3 * 9 / 11)}
     assert car.term == "car"
+
+
+def test_number_in_parts_is_one_term_that_weighs_more_than_its_parts(subtests):
+    cases = [
+        ("minutes of February 19, 2026", "minutes of 2026-02-19", 3),
+        ("Protokoll vom 19. Februar 2026", "Protokoll vom 19.02.2026", 3),
+        ("invoice INV 2024 0117", "invoice INV20240117", 2),
+    ]  # fmt: skip
+    for text, other, every in cases:
+        with subtests.test(text=text):
+            compiled, same = (build_plain_match(each.split(), analysis, never) for each in (text, other))
+            (number,) = compiled.weights
+            assert number in compiled.some
+            assert number in same.some
+            assert compiled.weights == {number: 2.0}
+            assert len(compiled.every) == every
+            assert set(number.positions[0]) <= set(compiled.every[-1].joined.positions[0])
+    clause, other = (build_plain_match([each], analysis, never) for each in ("5.6", "6.5"))
+    assert clause.weights.keys().isdisjoint(other.weights)
+    assert set(clause.some) & set(other.some)
 
 
 def test_a_pasted_book_asks_for_a_bounded_number_of_frequencies():

@@ -26,6 +26,19 @@ def slices(snippet_and_highlights):
     return [snippet[start:end] for start, end in highlights]
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("On 20.02.2026 none, on 19.02.2026 all.", "February 19, 2026", "19.02.2026"),
+        ("Am 19. Februar 2026 kamen alle.", "2026-02-19", "19. Februar 2026"),
+        ("Pay INV 2024 0117 now.", "INV20240117", "INV 2024 0117"),
+        ("Clause 5.6 binds.", "(5.6)", "5.6"),
+    ],
+)
+def test_number_in_parts_is_marked_in_any_notation(text, query, marked):
+    assert marked in slices(window(text, query))
+
+
 def test_window_holds_most_of_the_query():
     text = "rate rate rate rate. " + "filler " * 20 + "the rate limit is checked here. " + "filler " * 20
     snippet, _ = best = window(text, "rate limit", 40)
