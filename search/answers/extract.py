@@ -42,6 +42,9 @@ def extract(
     asked = AskedNumbers.of(question)
     fitting = _order_passages(passages, words, asked)
     ordered = leave_out_amended(fitting, words, analysis)[:MAX_SENTENCES]
+    # Which sentences are about its numbers is judged apart: what answers stands often beside the number.
+    numbers = {terms for _, _, terms in analysis.number_terms(question)}
+    words = [word for word in words if word.positions[0] not in numbers]
     titles = {each.hit.n: terms_of(each.origin.all_headings, analysis) for each in ordered}
     sentences = [
         each

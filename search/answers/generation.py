@@ -70,7 +70,8 @@ def generate_answer(
     A model judges whether passages that lack words of the question answer it; any other refusal asks none.
     """
     is_covered = found.refusal is None
-    if not is_covered and (model is None or found.refusal is not AnswerReason.NOT_COVERED):
+    may_cover = found.refusal is AnswerReason.NOT_COVERED and found.passages
+    if not is_covered and (model is None or not may_cover):
         return GenerationOutcome(state=AnswerState.REFUSED, reason=found.refusal)
     if model is None:
         return (yield from _extract_answer(found))
