@@ -39,6 +39,7 @@ class AskOptions(TypedDict, total=False):
     filters: Filters
     min_seq: int
     conversation_id: str
+    recency: float
 
 
 class RankingOptions(TypedDict, total=False):

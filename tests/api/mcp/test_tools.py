@@ -108,7 +108,7 @@ def test_hits_are_of_several_documents(over_http, shelf, subtests):
         hits = over_http.data("search", query="the tides", mode="lexical", **given)["results"]
         return [hit["metadata"]["citation"].partition("#")[0] for hit in hits]
 
-    uncapped = documents(k=6, max_per_document=0)
+    uncapped = documents(k=50, max_per_document=0)
     assert max(Counter(uncapped).values()) > 2
     for given, most in (({}, 2), ({"max_per_document": None}, 2), ({"max_per_document": 1}, 1)):
         with subtests.test(given=given):

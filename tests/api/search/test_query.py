@@ -232,7 +232,7 @@ def test_hits_are_in_the_order_asked_for(search):
         [hit["doc_path"] for hit in search(sort=order, per_file_cap=1).json()["hits"]]
         for order in ("date", "title")
     )
-    assert newest[-1] == "notes/de.md"
+    assert newest[0] == "notes/de.md"
     assert sorted(by_title) == sorted(ranked)
     first = search(q="delta", sort="title", k=5).json()
     second = search(q=None, mode=None, cursor=first["next_cursor"]).json()

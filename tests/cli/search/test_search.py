@@ -107,7 +107,7 @@ def test_each_option_changes_the_list(corpus):
     assert paths(run_json("search", "apple", *LEXICAL)).count("many.md") == 3
 
     newest = run_json("search", "apple", *LEXICAL, "--sort", "date", "--per-file-cap", "1")
-    assert paths(newest)[-1] == "notes/b.md"
+    assert paths(newest)[0] == "notes/b.md"
     old = run_json("search", "apple", *LEXICAL, "--recency", "1", "--lang", "de")["hits"][0]
     assert old["score"] < run_json("search", "apple", *LEXICAL, "--lang", "de")["hits"][0]["score"]
     included = run_json("search", "plum", *LEXICAL, "--include", "text", "--max-text-chars", "5")

@@ -99,6 +99,8 @@ class Call:
         texts += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
         words = [word.strip('"') for text in texts for word in unquote(text).split()]
         words += [word.partition(":")[2] for word in words]  # values of operators, as `tag:{stem}tag`
+        # A key that nothing has is searched for as text, and `explain` lists its parts.
+        words += ["{stem}" for word in words if word.startswith("source:")]
         texts += [*words, *(quote_plus(word, safe="{}") for word in words)]
         return {
             text: text.format_map(target.ids)
