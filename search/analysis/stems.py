@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Final
 
@@ -96,6 +96,7 @@ _HEBREW = re.compile("[א-ת]")
 #: Stands before and between the codes of several languages in one, as in `+de+fr`.
 SEVERAL: Final = "+"
 _MIN_STEMMED_CHARS = 3
+_MAX_CACHED_WORDS = 8_192
 _DIGIT = re.compile(r"\d")
 # A stemmer has internal state during a call.
 _stemmer_lock = Lock()
@@ -111,7 +112,8 @@ def stem(word: str) -> str:
     return folded if algorithm is None else _apply_stemmer(algorithm, folded)
 
 
-def stems_in(language: str | None, word: str) -> list[str]:
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
+def stems_in(language: str | None, word: str) -> tuple[str, ...]:
     """Return the folded stems of `word` in a language, or in each of several.
 
     Several are those of other texts: stems that are too short to tell anything, or stop words, are left out.
@@ -119,14 +121,14 @@ def stems_in(language: str | None, word: str) -> list[str]:
     """
     if _HEBREW.match(word):
         bare = _HEBREW_PREFIX.sub("", fold(word))
-        return [
-            bare,
-            *(_HEBREW_ENDING.sub("", each).translate(_FINAL_LETTERS) for each in (fold(word), bare)),
-        ]
+        endless = (_HEBREW_ENDING.sub("", each).translate(_FINAL_LETTERS) for each in (fold(word), bare))
+        return (bare, *endless)
     if language is None or not language.startswith(SEVERAL):
-        return [stem_in(language, word)] if language in LANGUAGE_STEMMERS else []
+        return (stem_in(language, word),) if language in LANGUAGE_STEMMERS else ()
     stems = {stem_in(each, word) for each in language[1:].split(SEVERAL)}
-    return sorted(each for each in stems if len(each) >= _MIN_STEMMED_CHARS and each not in ANY_STOP_WORD)
+    return tuple(
+        sorted(each for each in stems if len(each) >= _MIN_STEMMED_CHARS and each not in ANY_STOP_WORD)
+    )
 
 
 def languages_of(codes: Iterable[str]) -> str | None:

@@ -187,19 +187,20 @@ class SnippetBuilder:
 
     def _find_joined(self, text: str) -> Iterator[_Found]:
         """Find the units that are one word where `text` has it in parts, as email where it has `e-mail`."""
-        if not (self._has_numbers or self._may_have_joined(text)):
-            return
+        if not self._has_numbers:
+            folded = text.lower()
+            without = folded.translate(_WITHOUT_JOINTS)
+            if len(without) == len(folded):
+                return
+            for needle in self._needles:
+                if without.count(needle) > folded.count(needle):
+                    break
+            else:
+                return
         for start, end, terms in self._analysis.joined_tokens(text, self._language):
             for unit, at in {place for term in terms for place in self._places.get(term, ())}:
                 if at == self._last_positions[unit] == 0:
                     yield start, end, unit
-
-    def _may_have_joined(self, text: str) -> bool:
-        folded = text.lower()
-        without = folded.translate(_WITHOUT_JOINTS)
-        if len(without) == len(folded):
-            return False
-        return any(without.count(needle) > folded.count(needle) for needle in self._needles)
 
     def _find_words(self, text: str) -> Iterator[tuple[int, list[_Token]]]:
         """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""

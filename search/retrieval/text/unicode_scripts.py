@@ -169,7 +169,7 @@ def fold(word: str) -> str:
     """Return `word` without case, compatibility forms and optional marks; up to four times as long."""
     if len(word) > _LONG_CHARS:
         _count_long_word(len(word))
-    return fold_text(word)
+    return word.lower() if word.isascii() else fold_text(word)
 
 
 class _LongWords:
