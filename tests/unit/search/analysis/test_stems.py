@@ -53,4 +53,4 @@ def test_query_of_unknown_language_has_the_stems_of_all_languages(subtests):
 
 def test_stem_that_is_a_stop_word_is_left_out():
     assert stem_in("de", "notes") == "not"
-    assert stems_in("+de+fr", "notes") == []
+    assert stems_in("+de+fr", "notes") == ()
