@@ -65,12 +65,12 @@ def find_focus(message: str, context: Sequence[str] = ()) -> Focus:
     """
     sentences = _split(message, speech_of(words_of(message), context))
     prose = [each for each in sentences if not _is_pasted(each)] or sentences
-    speech = speech_of(words_of(" ".join(_marked(prose) or prose)), context)
+    speech = speech_of(words_of(" ".join(_select_questions(prose) or prose)), context)
     said = [each for each in prose if not _is_courtesy(each, speech)] or prose
-    marked = _marked(said)
+    questions = _select_questions(said)
     asking = (
-        [each for each in marked if not _is_plea(each, speech)]
-        or marked
+        [each for each in questions if not _is_plea(each, speech)]
+        or questions
         or [each for each in said if _find_question(each, speech) is not None]
         or said
     )
@@ -153,7 +153,7 @@ def _is_pasted(sentence: str) -> bool:
     return odd >= _PASTED_SHARE * len(runs) if len(runs) >= _MIN_PASTED_RUNS else 1 < odd == len(runs)
 
 
-def _marked(sentences: Sequence[str]) -> list[str]:
+def _select_questions(sentences: Sequence[str]) -> list[str]:
     return [each for each in sentences if _QUESTION_MARK.search(each)]
 
 

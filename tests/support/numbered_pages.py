@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import cycle
+from typing import Final
 
 _MONTHS = {
     "en": ("January", "February"),
@@ -46,7 +47,7 @@ class _Kind:
 
 def numbered_pages() -> list[NumberedPage]:
     """Return the 200 pages: dates, clauses, hosts, versions, invoices and part numbers."""
-    return [page for kind in _kinds() for page in _pages(kind)]
+    return [page for kind in _KINDS for page in _pages(kind)]
 
 
 def absent_questions() -> list[str]:
@@ -78,119 +79,6 @@ def _pages(kind: _Kind) -> Iterator[NumberedPage]:
             question=kind.questions[language].format(n=notations[(at + 2) % len(notations)](language)),
             figure=figure,
         )
-
-
-def _kinds() -> Iterator[_Kind]:
-    yield _Kind(
-        name="minutes",
-        texts={
-            "en": "# Minutes\n\nMeeting of {n}\n\nPresent: Ada, Jo. {figure} guests came.\n",
-            "de": "# Protokoll\n\nSitzung vom {n}\n\nAnwesend: Ada, Jo. Es kamen {figure} Gäste.\n",
-            "fr": "# Compte rendu\n\nRéunion du {n}\n\nPrésents : Ada, Jo. {figure} invités sont venus.\n",
-        },
-        queries={"en": "minutes of {n}", "de": "Protokoll vom {n}", "fr": "compte rendu du {n}"},
-        questions={
-            "en": "How many guests came on {n}?",
-            "de": "Wie viele Gäste kamen am {n}?",
-            "fr": "Combien d'invités sont venus le {n} ?",
-        },
-        numbers=[_day(date(2026, 1, 5) + timedelta(days=each)) for each in range(48)],
-        first_figure=71_101,
-    )
-    yield _Kind(
-        name="clauses",
-        texts={
-            "en": "# Contract\n\nClause {n} obliges the supplier to report within {figure} days.\n",
-            "de": "# Vertrag\n\nZiffer {n} verpflichtet den Lieferanten, in {figure} Tagen zu berichten.\n",
-            "fr": "# Contrat\n\nL'article {n} oblige le fournisseur à rendre compte en {figure} jours.\n",
-        },
-        queries={
-            "en": "clause {n}",
-            "de": "Ziffer {n} des Vertrags",
-            "fr": "que dit l'article {n} du contrat",
-        },
-        questions={
-            "en": "Within how many days must the supplier report under clause {n}?",
-            "de": "Innerhalb wie vieler Tage muss der Lieferant nach Ziffer {n} berichten?",
-            "fr": "En combien de jours le fournisseur doit-il rendre compte selon l'article {n} ?",
-        },
-        numbers=[_clause(first, second) for first in range(1, 7) for second in range(1, 7)],
-        first_figure=72_102,
-    )
-    yield _Kind(
-        name="hosts",
-        texts={
-            "en": "# Inventory\n\nHost {n} runs the service on port {figure}.\n",
-            "de": "# Inventar\n\nAuf dem Rechner {n} läuft der Dienst am Port {figure}.\n",
-            "fr": "# Inventaire\n\nL'hôte {n} exécute le service sur le port {figure}.\n",
-        },
-        queries={"en": "host {n}", "de": "Rechner {n}", "fr": "hôte {n}"},
-        questions={
-            "en": "On which port does the service run on host {n}?",
-            "de": "An welchem Port läuft der Dienst auf dem Rechner {n}?",
-            "fr": "Sur quel port l'hôte {n} exécute-t-il le service ?",
-        },
-        numbers=[_host(a, b, c) for a in (1, 2, 3) for b in (1, 2, 20) for c in (1, 2, 10, 20)],
-        first_figure=73_103,
-    )
-    yield _Kind(
-        name="releases",
-        texts={
-            "en": "# Release notes\n\nRelease {n} mends {figure} faults of the importer.\n",
-            "de": "# Versionshinweise\n\nVersion {n} behebt {figure} Fehler des Imports.\n",
-            "fr": "# Notes de version\n\nLa version {n} corrige {figure} défauts de l'import.\n",
-        },
-        queries={"en": "release notes {n}", "de": "Versionshinweise {n}", "fr": "notes de version {n}"},
-        questions={
-            "en": "How many faults of the importer does release {n} mend?",
-            "de": "Wie viele Fehler des Imports behebt Version {n}?",
-            "fr": "Combien de défauts de l'import la version {n} corrige-t-elle ?",
-        },
-        numbers=[_version(a, b, c) for a in (2, 3) for b in (1, 2, 12) for c in (0, 1, 2, 12)],
-        first_figure=74_104,
-    )
-    yield _Kind(
-        name="invoices",
-        texts={
-            "en": "# Invoice\n\nInvoice {n}. The total is {figure} euros.\n",
-            "de": "# Rechnung\n\nRechnung {n}. Der Betrag ist {figure} Euro.\n",
-            "fr": "# Facture\n\nFacture {n}. Le total est de {figure} euros.\n",
-        },
-        queries={"en": "invoice {n}", "de": "Rechnung {n}", "fr": "facture {n}"},
-        questions={
-            "en": "What is the total of invoice {n}?",
-            "de": "Wie hoch ist der Betrag der Rechnung {n}?",
-            "fr": "Quel est le total de la facture {n} ?",
-        },
-        numbers=[_code("INV", year, f"{each:04}") for year in ("2024", "2025") for each in _SERIALS],
-        first_figure=75_105,
-    )
-    yield _Kind(
-        name="parts",
-        texts={
-            "en": "# Spare parts\n\nPart {n} weighs {figure} grams.\n",
-            "de": "# Ersatzteile\n\nDas Teil {n} wiegt {figure} Gramm.\n",
-            "fr": "# Pièces détachées\n\nLa pièce {n} pèse {figure} grammes.\n",
-        },
-        queries={"en": "part {n}", "de": "Teil {n}", "fr": "pièce {n}"},
-        questions={
-            "en": "How many grams does part {n} weigh?",
-            "de": "Wie viel Gramm wiegt das Teil {n}?",
-            "fr": "Combien de grammes pèse la pièce {n} ?",
-        },
-        numbers=[
-            *(
-                _code("PC", str(each))
-                for each in (2040, 2400, 4020, 4200, 2004, 4002, 2044, 4022, 2204, 4402)
-            ),
-            *(_code("PC", each, "07") for each in ("204", "240", "402", "420", "200", "400", "244", "422")),
-            *(
-                _code("ZX", str(each))
-                for each in (2040, 2400, 4020, 4200, 2004, 4002, 2044, 4022, 2204, 4402)
-            ),
-        ],
-        first_figure=76_106,
-    )
 
 
 _SERIALS = (117, 171, 711, 1107, 1170, 1701, 1710, 7011, 7101, 7110, 1011, 1101, 1110, 111)
@@ -234,3 +122,118 @@ def _version(*parts: int) -> list[Notation]:
 def _code(*parts: str) -> list[Notation]:
     dividers = ("-", " ", "", "/", "_")
     return [lambda language, divider=divider: divider.join(parts) for divider in dividers]
+
+
+#: One for each kind of number.
+_KINDS: Final = (
+    _Kind(
+        name="minutes",
+        texts={
+            "en": "# Minutes\n\nMeeting of {n}\n\nPresent: Ada, Jo. {figure} guests came.\n",
+            "de": "# Protokoll\n\nSitzung vom {n}\n\nAnwesend: Ada, Jo. Es kamen {figure} Gäste.\n",
+            "fr": "# Compte rendu\n\nRéunion du {n}\n\nPrésents : Ada, Jo. {figure} invités sont venus.\n",
+        },
+        queries={"en": "minutes of {n}", "de": "Protokoll vom {n}", "fr": "compte rendu du {n}"},
+        questions={
+            "en": "How many guests came on {n}?",
+            "de": "Wie viele Gäste kamen am {n}?",
+            "fr": "Combien d'invités sont venus le {n} ?",
+        },
+        numbers=[_day(date(2026, 1, 5) + timedelta(days=each)) for each in range(48)],
+        first_figure=71_101,
+    ),
+    _Kind(
+        name="clauses",
+        texts={
+            "en": "# Contract\n\nClause {n} obliges the supplier to report within {figure} days.\n",
+            "de": "# Vertrag\n\nZiffer {n} verpflichtet den Lieferanten, in {figure} Tagen zu berichten.\n",
+            "fr": "# Contrat\n\nL'article {n} oblige le fournisseur à rendre compte en {figure} jours.\n",
+        },
+        queries={
+            "en": "clause {n}",
+            "de": "Ziffer {n} des Vertrags",
+            "fr": "que dit l'article {n} du contrat",
+        },
+        questions={
+            "en": "Within how many days must the supplier report under clause {n}?",
+            "de": "Innerhalb wie vieler Tage muss der Lieferant nach Ziffer {n} berichten?",
+            "fr": "En combien de jours le fournisseur doit-il rendre compte selon l'article {n} ?",
+        },
+        numbers=[_clause(first, second) for first in range(1, 7) for second in range(1, 7)],
+        first_figure=72_102,
+    ),
+    _Kind(
+        name="hosts",
+        texts={
+            "en": "# Inventory\n\nHost {n} runs the service on port {figure}.\n",
+            "de": "# Inventar\n\nAuf dem Rechner {n} läuft der Dienst am Port {figure}.\n",
+            "fr": "# Inventaire\n\nL'hôte {n} exécute le service sur le port {figure}.\n",
+        },
+        queries={"en": "host {n}", "de": "Rechner {n}", "fr": "hôte {n}"},
+        questions={
+            "en": "On which port does the service run on host {n}?",
+            "de": "An welchem Port läuft der Dienst auf dem Rechner {n}?",
+            "fr": "Sur quel port l'hôte {n} exécute-t-il le service ?",
+        },
+        numbers=[_host(a, b, c) for a in (1, 2, 3) for b in (1, 2, 20) for c in (1, 2, 10, 20)],
+        first_figure=73_103,
+    ),
+    _Kind(
+        name="releases",
+        texts={
+            "en": "# Release notes\n\nRelease {n} mends {figure} faults of the importer.\n",
+            "de": "# Versionshinweise\n\nVersion {n} behebt {figure} Fehler des Imports.\n",
+            "fr": "# Notes de version\n\nLa version {n} corrige {figure} défauts de l'import.\n",
+        },
+        queries={"en": "release notes {n}", "de": "Versionshinweise {n}", "fr": "notes de version {n}"},
+        questions={
+            "en": "How many faults of the importer does release {n} mend?",
+            "de": "Wie viele Fehler des Imports behebt Version {n}?",
+            "fr": "Combien de défauts de l'import la version {n} corrige-t-elle ?",
+        },
+        numbers=[_version(a, b, c) for a in (2, 3) for b in (1, 2, 12) for c in (0, 1, 2, 12)],
+        first_figure=74_104,
+    ),
+    _Kind(
+        name="invoices",
+        texts={
+            "en": "# Invoice\n\nInvoice {n}. The total is {figure} euros.\n",
+            "de": "# Rechnung\n\nRechnung {n}. Der Betrag ist {figure} Euro.\n",
+            "fr": "# Facture\n\nFacture {n}. Le total est de {figure} euros.\n",
+        },
+        queries={"en": "invoice {n}", "de": "Rechnung {n}", "fr": "facture {n}"},
+        questions={
+            "en": "What is the total of invoice {n}?",
+            "de": "Wie hoch ist der Betrag der Rechnung {n}?",
+            "fr": "Quel est le total de la facture {n} ?",
+        },
+        numbers=[_code("INV", year, f"{each:04}") for year in ("2024", "2025") for each in _SERIALS],
+        first_figure=75_105,
+    ),
+    _Kind(
+        name="parts",
+        texts={
+            "en": "# Spare parts\n\nPart {n} weighs {figure} grams.\n",
+            "de": "# Ersatzteile\n\nDas Teil {n} wiegt {figure} Gramm.\n",
+            "fr": "# Pièces détachées\n\nLa pièce {n} pèse {figure} grammes.\n",
+        },
+        queries={"en": "part {n}", "de": "Teil {n}", "fr": "pièce {n}"},
+        questions={
+            "en": "How many grams does part {n} weigh?",
+            "de": "Wie viel Gramm wiegt das Teil {n}?",
+            "fr": "Combien de grammes pèse la pièce {n} ?",
+        },
+        numbers=[
+            *(
+                _code("PC", str(each))
+                for each in (2040, 2400, 4020, 4200, 2004, 4002, 2044, 4022, 2204, 4402)
+            ),
+            *(_code("PC", each, "07") for each in ("204", "240", "402", "420", "200", "400", "244", "422")),
+            *(
+                _code("ZX", str(each))
+                for each in (2040, 2400, 4020, 4200, 2004, 4002, 2044, 4022, 2204, 4402)
+            ),
+        ],
+        first_figure=76_106,
+    ),
+)

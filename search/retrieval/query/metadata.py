@@ -48,13 +48,13 @@ def filter_values(metadata: Mapping[str, Any]) -> dict[str, list[Value]]:
     derived: dict[str, list[Value]] = {}
     for name, values in found.items():
         texts = [value for value in values if isinstance(value, str)]
-        derived[name + TIMES] = _known(map(_read_time, values))
-        derived[name + FOLDED] = _known(low for value in values if (low := fold_value(value)) != value)
-        derived[name + NUMBERS] = _known(map(read_number, texts))
+        derived[name + TIMES] = _drop_missing(map(_read_time, values))
+        derived[name + FOLDED] = _drop_missing(low for value in values if (low := fold_value(value)) != value)
+        derived[name + NUMBERS] = _drop_missing(map(read_number, texts))
     return found | {name: values for name, values in derived.items() if values}
 
 
-def _known(values: Iterable[Value | None]) -> list[Value]:
+def _drop_missing(values: Iterable[Value | None]) -> list[Value]:
     """Return each value once, without None."""
     return [value for value in dict.fromkeys(values) if value is not None]
 

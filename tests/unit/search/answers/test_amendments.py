@@ -24,7 +24,7 @@ def passage(title, text, *, days=0, version=None, path="x.md"):
     )
 
 
-def shown(question, *passages):
+def select_newest(question, *passages):
     words = weigh_words(question, STEMMED, lambda terms: {}, 1_000)
     return leave_out_amended(passages, words, STEMMED)
 
@@ -48,12 +48,13 @@ def test_later_date_version_or_stated_year_is_preferred():
             passage("Travel rules 2025", "hotel limit 2"),
         ),
     ]:
-        assert shown("hotel limit", older, newer) == shown("hotel limit", newer, older) == [newer]
+        for passages in ((older, newer), (newer, older)):
+            assert select_newest("hotel limit", *passages) == [newer]
 
 
 def test_newest_of_several_is_preferred():
     passages = [passage("Travel rules", "hotel limit", days=days) for days in (0, 700, 300)]
-    assert shown("hotel limit", *passages) == [passages[1]]
+    assert select_newest("hotel limit", *passages) == [passages[1]]
 
 
 def test_newer_document_about_less_or_another_subject_amends_nothing():
@@ -63,4 +64,4 @@ def test_newer_document_about_less_or_another_subject_amends_nothing():
         passage("Trade fairs", "hotel limit 130", days=90),
         passage("Travel rules", "hotel limit 130"),
     ):
-        assert shown("hotel limit", older, other) == [older, other]
+        assert select_newest("hotel limit", older, other) == [older, other]
