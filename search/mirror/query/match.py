@@ -49,7 +49,7 @@ class Match:
     some_units: tuple[MatchUnit, ...] = ()
     #: Units that snippets mark.
     marked_units: tuple[MatchUnit, ...] = ()
-    #: The weights of units whose terms are repeated, of numbers in parts, names and accents; above 1.
+    #: The weights, other than 1, of repeated words, numbers in parts, names and words with accents.
     weights: Mapping[MatchUnit, float] = field(default_factory=dict)
     #: In which the terms are stemmed, besides English; several as in `Analysis.languages`.
     language: str | None = None
