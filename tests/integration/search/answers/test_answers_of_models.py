@@ -17,6 +17,7 @@ from tests.integration.search.answers.stub import (
     says,
     whole,
 )
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.http_stub import closed_port
 
 QUESTION = "How do I run the installer on Linux?"
@@ -181,6 +182,22 @@ def test_refusal_without_passages_asks_no_model(ask, workspace, use):
     answer = ask(QUESTION, filters={"source": ["empty"]})
     assert (answer["state"], answer["reason"]) == ("refused", "no_chunks")
     assert stub.requests == []
+
+
+def test_question_for_another_clause_than_all_passages_have_asks_no_model(ask, workspace, use):
+    put_file(
+        workspace, "guides/contract.md", "# Contract\n\nClause 6.5 asks for a report within nine days.\n"
+    )
+    index(workspace)
+    workspace.refresh_from_db()
+    stub = use(says("Within nine days [#1]."))
+    filters = {"path_glob": ["guides/contract.md"]}
+    answer = ask("Within how many days does clause 5.6 ask for a report?", mode="lexical", filters=filters)
+    assert (answer["state"], answer["reason"]) == ("refused", "not_covered")
+    assert stub.requests == []
+    assert (
+        ask("Within how many days does clause 6.5 ask for a report?", filters=filters)["state"] == "grounded"
+    )
 
 
 def test_the_score_gate_of_the_workspace_refuses(ask, workspace, use):
