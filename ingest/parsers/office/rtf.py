@@ -24,9 +24,10 @@ _HEADING_STYLE: Final = re.compile(
     rb"\{\\s(\d{1,4})\b[^{}]*?\b(?:heading|berschrift|titre|t[^{};]{1,8}tulo|titolo) ?([1-6]);\}",
     re.IGNORECASE,
 )
-#: The beginning of a paragraph with a style, and the commands behind it.
+#: The beginning of a paragraph with a style, and the commands behind it. Not possessive: Python 3.11.2, which
+#: Debian 12 has, misreads such groups.
 _STYLED: Final = re.compile(
-    rb"(\\pard\b(?:\\(?!s\d|pard\b)[a-z*]+-?\d* ?)*+\\s(\d{1,4})\b)((?:\\(?!pard\b)[a-z]+-?\d*)*+) ?"
+    rb"(\\pard\b(?:\\(?!s\d|pard\b)[a-z*]+-?\d* ?)*\\s(\d{1,4})\b)((?:\\(?!pard\b)[a-z]+-?\d*)*) ?"
 )
 #: Marks a heading in the text; the library passes control characters on.
 _MARK: Final = "\x01"
