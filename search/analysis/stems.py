@@ -107,8 +107,9 @@ def stem(word: str) -> str:
     folded = fold(word)
     if len(folded) < _MIN_STEMMED_CHARS or _DIGIT.search(folded):
         return folded
-    script = unicodedata.name(folded[0], "").partition(" ")[0]
-    algorithm = _BY_SCRIPT.get(script)
+    if folded.isascii():
+        return _apply_stemmer(_BY_SCRIPT["LATIN"], folded)
+    algorithm = _BY_SCRIPT.get(unicodedata.name(folded[0], "").partition(" ")[0])
     return folded if algorithm is None else _apply_stemmer(algorithm, folded)
 
 

@@ -58,6 +58,7 @@ _SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # Identifiers, file names and addresses, which have no language.
 _NAME_PATTERN = re.compile(r"[\d_#@{}<>=`]|[a-z][A-Z]|\w[./\\:]\w|\(\)")
+_LATIN = "LATIN"
 # Longer than any question; the beginning of a pasted page suffices.
 _READ_CHARS = 1_000
 
@@ -85,7 +86,9 @@ def knows_language(model: SpaceIdentity, text: str, known_share: float | None = 
 
 
 def _is_in_foreign_script(model: SpaceIdentity, text: str) -> bool:
-    known = {script for language in model.languages for script in _SCRIPTS.get(language, ("LATIN",))}
+    known = {script for language in model.languages for script in _SCRIPTS.get(language, (_LATIN,))}
+    if _LATIN in known and text.isascii():
+        return False
     sizes: dict[bool, int] = {True: 0, False: 0}
     for letter in filter(str.isalpha, unicodedata.normalize("NFKC", text)):
         script = unicodedata.name(letter, "").partition(" ")[0]

@@ -47,7 +47,9 @@ _LEAD_SHARE = 4
 _MOST_CUT = 24
 # A stem shares these first characters with its words, at most all but its last: happi, happy.
 _STEM_CHARS = 6
-_WITHOUT_JOINTS = dict.fromkeys(map(ord, HYPHENS | BETWEEN_THOUSANDS))
+_JOINTS = f"[{''.join(sorted(HYPHENS | BETWEEN_THOUSANDS))}]"
+# Between the parts of a word. It begins with what is rare, so that others fail at once.
+_JOINT = re.compile(rf"{_JOINTS}(?<=\w{_JOINTS})(?=\w)")
 # Letters of an index term, and what may stand for them in a folded text.
 _SPELLINGS = (
     ("ss", "ß"),
@@ -188,12 +190,12 @@ class SnippetBuilder:
     def _find_joined(self, text: str) -> Iterator[_Found]:
         """Find the units that are one word where `text` has it in parts, as email where it has `e-mail`."""
         if not self._has_numbers:
-            folded = text.lower()
-            without = folded.translate(_WITHOUT_JOINTS)
-            if len(without) == len(folded):
+            if _JOINT.search(text) is None:
                 return
+            folded = text.lower()
+            without = _JOINT.sub("", folded)
             for needle in self._needles:
-                if without.count(needle) > folded.count(needle):
+                if needle in without and without.count(needle) > folded.count(needle):
                     break
             else:
                 return
@@ -206,27 +208,26 @@ class SnippetBuilder:
         """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""
         is_ascii = text.isascii()
         folded = text.lower() if is_ascii else text.translate(_folded_characters)
-        find = folded.find
         places: list[int] = []
         for needle in self._needles:
-            at = find(needle)
-            while at >= 0:
-                if len(needle) >= _SHORT or not at or not (text[at - 1].islower() and text[at].islower()):
-                    places.append(at)
-                at = find(needle, at + 1)
-        if not places:
-            return
+            if needle in folded:
+                found = _places_of(needle, folded)
+                if len(needle) < _SHORT:
+                    found = [at for at in found if not (at and text[at - 1].islower() and text[at].islower())]
+                places += found
         places.sort()
         match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
         for at in places:
             if at < end:
                 continue
-            while at > end and (before := text[at - 1]) not in _BETWEEN and _is_of_word(before, text[at]):
+            while at > end and (before := text[at - 1]) not in _BETWEEN:
+                if not (before.isalnum() if is_ascii else _is_of_word(before, text[at])):
+                    break
                 at -= 1
-            found = match(text, at)
-            if found is None:
+            run = match(text, at)
+            if run is None:
                 continue
-            word, end = found[0], found.end()
+            word, end = run[0], run.end()
             if word not in words:
                 words[word] = self._tokens(word)
             if tokens := words[word]:
@@ -246,6 +247,12 @@ class SnippetBuilder:
                 until = tokens[number][0] if number < len(tokens) else high
                 found.append(_Token(low, high, until, places))
         return found
+
+
+def _places_of(needle: str, text: str) -> list[int]:
+    """Return where `needle` is in `text`."""
+    size = len(needle)
+    return [end + size * before for before, end in enumerate(accumulate(map(len, text.split(needle)[:-1])))]
 
 
 def _needles(term: str) -> Iterator[str]:

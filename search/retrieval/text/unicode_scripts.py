@@ -142,6 +142,7 @@ RUN = re.compile(
 #: The same for pure ASCII text, faster.
 ASCII_RUN = re.compile(f"([A-Za-z0-9]+{_SUFFIX}|{_DOT_NET})")
 _OF_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_FIRST_UNSPACED: Final = chr(_UNSPACED_BLOCKS[0][0])
 _BREAK = "[ \t\r\u3000]*\n[ \t\r\u3000]*"
 #: What stands within a word and is no part of it: invisible characters, a line break of an unspaced script.
 WITHIN_WORD = re.compile(f"[{INVISIBLE}]|(?<=[{_UNSPACED}]){_BREAK}(?=[{_UNSPACED}])")
@@ -156,7 +157,7 @@ _COMPOSED = re.compile(f"[{_UNSPACED_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7
 
 def is_unspaced(character: str) -> bool:
     """Return whether `character` is of an unspaced script, where a word may begin inside a run."""
-    return _OF_UNSPACED.match(character) is not None
+    return character >= _FIRST_UNSPACED and _OF_UNSPACED.match(character) is not None
 
 
 def has_token(term: str) -> bool:
