@@ -337,7 +337,8 @@ def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, 
         )
     tail = ellipsis if high < length else ""
     window, marks = _slice(text, highlights, low, high)
-    return lead + window + tail, [(start + len(lead), end + len(lead)) for start, end in marks]
+    shift = len(lead)
+    return lead + window + tail, [(start + shift, end + shift) for start, end in marks]
 
 
 def _start_before(text: str, passage: Highlight, begins: int, length: int, room: int) -> int:
@@ -378,12 +379,14 @@ def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int) -> S
 def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:
     """Merge matches that overlap or have a single symbol between them: next.js is one."""
     merged: list[Highlight] = []
+    before = -2
     for start, end, _ in found:
-        if merged and (start <= merged[-1][1] or _is_joint(text[merged[-1][1] : start])):
+        if start <= before or (start == before + 1 and _is_joint(text[before])):
             start, end = merged[-1][0], max(merged.pop()[1], end)
         merged.append((start, end))
+        before = end
     return merged
 
 
-def _is_joint(between: str) -> bool:
-    return len(between) == 1 and not between.isspace() and not has_token(between)
+def _is_joint(character: str) -> bool:
+    return not character.isspace() and not has_token(character)
