@@ -28,6 +28,14 @@ MODES: Final[Mapping[str, Promise]] = {
     Mode.VECTOR.value: _("Similar meaning"),
 }
 
+#: The orders to choose from.
+ORDERS: Final[Mapping[Sort, Promise]] = {
+    Sort.RELEVANCE: _("Relevance"),
+    Sort.DATE: _("Newest first"),
+    Sort.DATE_ASC: _("Oldest first"),
+    Sort.TITLE: _("Title"),
+}
+
 #: The labels of filters by their API names, in the order in which addresses have them.
 FILTER_LABELS: Final = {
     "source": _("Source"),
@@ -49,7 +57,6 @@ FILTER_LABELS: Final = {
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
 _NO_TYPOS = "false"
-_BY_DATE = Sort.DATE.value
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: Values of all filters together.
 _MAX_VALUES = 100
@@ -73,8 +80,7 @@ class SearchInput:
     k: str
     #: Whether unknown words are corrected.
     typos: bool = True
-    #: Whether the newest of the best results come first.
-    is_by_date: bool = False
+    sort: Sort = Sort.RELEVANCE
     #: (name, value) of each filter.
     filters: tuple[tuple[str, str], ...] = ()
 
@@ -87,7 +93,7 @@ class SearchInput:
             mode=parameters.get("mode") or Mode.HYBRID.value,
             k=parameters.get("k") or HIT_COUNTS[0],
             typos=parameters.get("typos") != _NO_TYPOS,
-            is_by_date=parameters.get("sort") == _BY_DATE,
+            sort=next((each for each in ORDERS if each == parameters.get("sort")), Sort.RELEVANCE),
         )
 
     @property
@@ -113,7 +119,7 @@ class SearchInput:
 
     @property
     def _sort(self) -> list[tuple[str, str]]:
-        return [("sort", _BY_DATE)] if self.is_by_date else []
+        return [] if self.sort == Sort.RELEVANCE else [("sort", self.sort.value)]
 
     @property
     def return_query(self) -> str:
@@ -164,12 +170,8 @@ class SearchInput:
     def orders(self) -> list[Choice]:
         """Return the orders to choose from."""
         return [
-            Choice(
-                label=label,
-                address=replace(self, is_by_date=is_by_date).address,
-                is_current=is_by_date == self.is_by_date,
-            )
-            for label, is_by_date in ((_("Relevance"), False), (_("Newest first"), True))
+            Choice(label=label, address=replace(self, sort=sort).address, is_current=sort == self.sort)
+            for sort, label in ORDERS.items()
         ]
 
     @property
@@ -189,7 +191,7 @@ class SearchInput:
             mode=Mode(self.mode),
             group=Group.DOCUMENT,
             k=int(self.k),
-            sort=Sort.DATE if self.is_by_date else Sort.RELEVANCE,
+            sort=self.sort,
             typos=self.typos,
             prefix=True,
             filters=self.search_filters(),

@@ -217,11 +217,15 @@ def test_start_pages_offer_the_examples_of_the_workspace_alone(visitor, guide):
     assert offered(visitor.get("/w/handbook/ask").content.decode()) == ["Where%20is%20it%3F"]
 
 
-def test_newest_of_the_best_results_come_first_on_request(transactional_db, visitor, workspace):
-    for n in range(3):
-        shelve(workspace, f"{n}.md", f"entry {n} of the list", metadata={"date": f"200{n}-01-01"})
+def test_best_results_are_sorted_as_the_page_offers(transactional_db, visitor, workspace, subtests):
+    for n, title in enumerate("bca"):
+        text = f"# {title}\n\nentry {n} of the list"
+        shelve(workspace, f"{n}.md", text, title=title, metadata={"date": f"200{n}-01-01"})
     index(workspace)
-    page = text_of(search_page(visitor, q="entry", sort="date"))
-
-    assert re.findall(r'id="open-(\d)">(\d\.md)<', page) == [("1", "2.md"), ("2", "1.md"), ("3", "0.md")]
-    assert '<input type="hidden" name="sort" value="date">' in page
+    for sort, numbers in (("date", "210"), ("date_asc", "012"), ("title", "201")):
+        with subtests.test(sort=sort):
+            page = text_of(search_page(visitor, q="entry", sort=sort))
+            shown = re.findall(r'id="open-\d">([abc])<', page)
+            assert shown == ["bca"[int(n)] for n in numbers]
+            assert f'<input type="hidden" name="sort" value="{sort}">' in page
+            assert set(re.findall(r'[?&;]sort=(\w+)[^>]*aria-current="true"', page)) == {sort}
