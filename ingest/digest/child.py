@@ -15,6 +15,7 @@ from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import chunker_version
 from ingest.digest.types import Overrides, chunk_to_wire
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.omissions import omissions_to_wire
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
 from kebab.sandbox.child import serve
@@ -79,6 +80,7 @@ def _document(parsed: ParsedDocument, path: str, chunk_tokens: int) -> Header:
         "parser": parsed.parser,
         "parser_version": parser_version_for(path),
         "chunker_version": chunker_version(chunk_tokens),
+        "omissions": omissions_to_wire(parsed.omissions),
         "warnings": parsed.warnings,
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.types import Media
 from kebab.sandbox.deadline import Deadline
+from search.documents.omissions import StoredOmissions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class Digest:
     #: equals `parser_version_for(path)`, whichever parser of the ladder read it
     parser_version: str
     chunker_version: str
+    omissions: StoredOmissions
     warnings: tuple[str, ...]
     #: in document order
     chunks: tuple[ChunkDraft, ...]

@@ -4,6 +4,7 @@ from django.db import models
 
 from ingest.models.job import Job
 from kebab.tenancy.fields import tenant_key, workspace_key
+from search.documents.omissions import OmissionView, omission_views
 from search.models.tenant import TenantQuerySet
 
 
@@ -37,6 +38,8 @@ class JobItem(models.Model):
     outcome = models.CharField(max_length=10, blank=True, default="")
     reason = models.CharField(max_length=64, blank=True, default="")
     detail = models.TextField(blank=True, default="")
+    # What the document's reader left out or could not read; see `Document.omissions`.
+    omissions = models.JSONField(default=dict, blank=True, db_default={})
     # Hash of the blob of an archive's member, or of bytes that came with a record; empty for items that are
     # read from their source.
     blob = models.CharField(max_length=64, blank=True, default="", db_default="")
@@ -62,3 +65,8 @@ class JobItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.path}"
+
+    @property
+    def omission_views(self) -> list[OmissionView]:
+        """Return what was left out of the document, as it is shown."""
+        return omission_views(self.omissions)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
 from types import MappingProxyType
@@ -37,7 +38,9 @@ from ingest.parsers.office.odf import parse_odf
 from ingest.parsers.office.pptx import parse_pptx
 from ingest.parsers.office.rtf import parse_rtf
 from ingest.parsers.office.text import parse_office_text
+from ingest.parsers.office.visible_text import visible_text
 from ingest.parsers.office.xlsx import parse_xlsx
+from ingest.parsers.omissions import compare_words
 from ingest.parsers.pdf.parse import parse_pdf
 from ingest.parsers.syntax.code import parse_code
 from ingest.parsers.text import parse_text
@@ -83,6 +86,10 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "code": parse_code,
         "text": parse_text,
     }
+)
+#: text that people see in a file, to compare what a parser has read with
+VISIBLE_TEXT: Final[Mapping[str, Callable[[bytes], str]]] = MappingProxyType(
+    dict.fromkeys(("docx", "pptx", "xlsx", "office_text"), visible_text)
 )
 #: incremented whenever a parser returns other lines, blocks, titles or languages for the same bytes
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
@@ -175,7 +182,7 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
     warnings: list[str] = []
     for name, simpler in pairwise(ladder):
         try:
-            return _document(PARSERS[name](content, file), file, name, warnings)
+            return _document(_read(name, content, file), file, name, warnings)
         except (ParseRefused, SandboxUnavailable, MemoryError):
             raise  # without memory the next parser would fail too; it is tried in a fresh process
         except Exception as error:  # noqa: BLE001  a simpler parser may read the file
@@ -183,7 +190,16 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
             warnings.append(
                 f"the {name} parser failed ({type(error).__name__}); the {simpler} parser read it"
             )
-    return _document(PARSERS[ladder[-1]](content, file), file, ladder[-1], warnings)
+    return _document(_read(ladder[-1], content, file), file, ladder[-1], warnings)
+
+
+def _read(parser: str, content: bytes, file: FileType) -> Outline:
+    """Return the outline by one parser, marked as read in part if much of the visible text is missing."""
+    outline = PARSERS[parser](content, file)
+    if parser not in VISIBLE_TEXT:
+        return outline
+    missing = compare_words(VISIBLE_TEXT[parser](content), outline.lines)
+    return replace(outline, omissions=(*outline.omissions, *missing))
 
 
 def _document(outline: Outline, file: FileType, parser: str, warnings: list[str]) -> ParsedDocument:
@@ -199,5 +215,6 @@ def _document(outline: Outline, file: FileType, parser: str, warnings: list[str]
         parser=parser,
         metadata=outline.metadata,
         tags=outline.tags,
+        omissions=outline.omissions,
         warnings=(*warnings, *outline.warnings),
     )

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeGuard, get_args
 
+from ingest.parsers.omissions import Omission, OmissionLog
+
 BlockKind = Literal["heading", "paragraph", "list", "quote", "table", "code", "html", "front_matter"]
 Media = Literal["text", "code", "pdf", "office", "email", "image", "transcript"]
 
@@ -160,22 +162,38 @@ class Outline:
     title: str | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    #: what is not in the lines
+    omissions: tuple[Omission, ...] = ()
+    #: remarks about text that is in the lines
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class OutlineDraft:
-    """The lines, blocks, origins and walls of an outline that is being written."""
+    """The lines, blocks, origins, walls and omissions of an outline that is being written."""
 
     lines: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     origins: list[Any] = field(default_factory=list)
     walls: list[int] = field(default_factory=list)
+    omissions: OmissionLog = field(default_factory=OmissionLog)
+
+    def omitted(self, kind: str, amount: int = 1, where: str = "") -> None:
+        """Report text that is not in the lines: a kind of OMISSION_KINDS, an amount in its unit, a place."""
+        self.omissions.omitted(kind, amount, where)
 
     def outline(self, **stated: Any) -> Outline:
         """Return the outline, with what the document states."""
         origins, walls = self.origins or None, tuple(self.walls)
-        return Outline(lines=self.lines, blocks=self.blocks, origins=origins, walls=walls, **stated)
+        omissions = self.omissions.listed()
+        return Outline(
+            lines=self.lines,
+            blocks=self.blocks,
+            origins=origins,
+            walls=walls,
+            omissions=omissions,
+            **stated,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +212,7 @@ class ParsedDocument:
     parser: str
     metadata: Mapping[str, Any]
     tags: tuple[str, ...]
+    omissions: tuple[Omission, ...]
     warnings: tuple[str, ...]
 
     def source_span(self, start: int, end: int) -> Origin:

@@ -8,7 +8,21 @@ from rest_framework import serializers
 from kebab.http.api.fields import HexIdField, NullableTextField
 from kebab.http.api.wire_schemas import wire_component
 from kebab.wire import to_wire
+from search.documents.omissions import OMISSION_KINDS, OmissionView
 from search.models import Chunk, Document, MediaKind, Trust
+
+
+class OmissionSerializer(serializers.Serializer[OmissionView]):
+    """Text that the reader of a document left out or could not read."""
+
+    kind = serializers.ChoiceField(list(OMISSION_KINDS))
+    amount = serializers.IntegerField(min_value=1, help_text="Of its unit.")
+    unit = serializers.CharField()
+    is_on_purpose = serializers.BooleanField(help_text="False: it could not be read.")
+    where = serializers.ListField(
+        child=serializers.CharField(), help_text="The first pages, sheets or parts."
+    )
+    message = serializers.CharField()
 
 
 class DocumentSerializer(serializers.Serializer[Document]):
@@ -32,6 +46,11 @@ class DocumentSerializer(serializers.Serializer[Document]):
     chunk_count = serializers.IntegerField()
     overrides = serializers.DictField(help_text="What was stated, in the place of what was found in it.")
     metadata = serializers.DictField()
+    omissions = OmissionSerializer(
+        many=True,
+        source="omission_views",
+        help_text="What is not in its text; `read_in_part`: much of it was not found.",
+    )
     parser_version = serializers.CharField()
     chunker_version = serializers.CharField()
     indexed_at = serializers.DateTimeField()

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from kebab.identity.models import Workspace
 from search.corpus.content_ids import document_id
+from search.documents.omissions import StoredOmissions
 from search.models import Document, Source, SourceVersion
 from search.retrieval.document_date import stated_author
 from search.retrieval.query.metadata import Value, filter_values
@@ -78,6 +79,7 @@ class DocumentDraft:
     #: The document whose overrides are merged into these; None: any.
     based_on: Document | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    omissions: StoredOmissions = field(default_factory=dict)
 
     @property
     def author(self) -> str:

@@ -34,6 +34,7 @@ _DOCUMENT_FIELDS = (
     "parser_version",
     "chunker_version",
     "metadata",
+    "omissions",
     "author",
     "filter_values",
 )

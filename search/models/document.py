@@ -6,6 +6,7 @@ from django.db.models.functions import Lower, Now
 from django.utils.translation import gettext_lazy as _
 
 from kebab.tenancy.fields import tenant_key, workspace_key
+from search.documents.omissions import OmissionView, omission_views
 from search.models.tenant import TenantQuerySet
 from search.retrieval.document_date import MAX_AUTHOR_CHARS
 
@@ -77,6 +78,8 @@ class Document(models.Model):
     # As stated; empty for none.
     author = models.CharField(max_length=MAX_AUTHOR_CHARS, blank=True, default="", db_default="")
     metadata = models.JSONField(default=dict, blank=True)
+    # Text that its reader left out or could not read: amount and first places by kind.
+    omissions = models.JSONField(default=dict, blank=True, db_default={})
     # What filters compare of the metadata: see `search.retrieval.query.metadata`.
     filter_values = models.JSONField(default=dict, blank=True, db_default={})
 
@@ -104,6 +107,11 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def omission_views(self) -> list[OmissionView]:
+        """Return what is not in its text, as it is shown."""
+        return omission_views(self.omissions)
 
     @property
     def is_read_verbatim(self) -> bool:

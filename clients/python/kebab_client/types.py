@@ -271,6 +271,7 @@ class Document(TypedDict):
     chunk_count: int
     overrides: dict[str, Any]
     metadata: dict[str, Any]
+    omissions: list[dict[str, Any]]
     parser_version: str
     chunker_version: str
     indexed_at: str

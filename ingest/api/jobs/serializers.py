@@ -11,6 +11,7 @@ from ingest.progress import eta_s, items_per_s
 from kebab.http.api.fields import NullableTextField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.wire_schemas import wire_component
+from search.api.serializers import OmissionSerializer
 
 
 class JobSerializer(serializers.Serializer[Job]):
@@ -89,9 +90,14 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
     reason = NullableTextField(
         help_text="Why it was skipped or failed, or `no_text`: it was read, and has none."
     )
-    detail = NullableTextField(
-        help_text="The reason in words, or the parsers' warnings of a document that was read."
+    detail = serializers.SerializerMethodField(
+        help_text="The reason in words; of a document that was read what was left out, and warnings."
     )
+    omissions = OmissionSerializer(many=True, source="omission_views")
+
+    def get_detail(self, item: JobItem) -> str | None:
+        """Return the sentences about omissions, then the detail."""
+        return "; ".join(filter(None, (*(each.message for each in item.omission_views), item.detail))) or None
 
 
 class JobsQuery(PageQuery):

@@ -45,4 +45,5 @@ def document_draft(digest: Digest, found: ItemContent, *, content_hash: str, sou
         requested_at=found.requested_at,
         overrides=stated,
         metadata=metadata,
+        omissions=digest.omissions,
     )

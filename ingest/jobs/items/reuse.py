@@ -62,6 +62,7 @@ def stored_digest(document: Document) -> Digest | None:
         parser="",
         parser_version=document.parser_version,
         chunker_version=document.chunker_version,
+        omissions=document.omissions,
         warnings=(),
         chunks=chunks,
     )

@@ -3,13 +3,14 @@
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from django.db import DataError, transaction
-from django.db.models import Q
+from django.db.models import Case, JSONField, Q, Value, When
+from django.db.models.functions import Cast
 
 from ingest.blob_cleanup import release_blobs
 from ingest.connectors.types import ItemContent
@@ -34,6 +35,7 @@ from search.corpus import (
 )
 from search.corpus.blobs import lock_and_store_blobs, store_blobs
 from search.corpus.trust_levels import hold_default_trust
+from search.documents.omissions import StoredOmissions
 from search.models import Document, Source, SourceVersion
 
 # Limit for all warnings of one document together: a broken page may have thousands.
@@ -69,12 +71,13 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemEnd:
-    """The end of an item: its outcome, with the reason and details."""
+    """The end of an item: its outcome, with the reason, details and omissions of its document."""
 
     item: JobItem
     outcome: str
     reason: str = ""
     detail: str = ""
+    omissions: StoredOmissions = field(default_factory=dict)
 
     @property
     def as_fields(self) -> tuple[str, str, str]:
@@ -322,9 +325,10 @@ class ItemWriter:
         for fields, alike in groupby(
             sorted(ends, key=lambda end: end.as_fields), key=lambda end: end.as_fields
         ):
-            self._end_alike([end.item for end in alike], *fields)
+            self._end_alike(list(alike), *fields)
 
-    def _end_alike(self, items: Sequence[JobItem], outcome: str, reason: str, detail: str) -> None:
+    def _end_alike(self, alike: Sequence[ItemEnd], outcome: str, reason: str, detail: str) -> None:
+        items = [end.item for end in alike]
         state = ItemState.FAILED if outcome == "failed" else ItemState.DONE
         rows = JobItem.objects.of_job(self._context.job)
         wanted = rows.filter(pk__in=[item.pk for item in items])
@@ -333,7 +337,8 @@ class ItemWriter:
             marked = marked.filter(state=ItemState.PENDING)
         ends = [(outcome, reason)] * len(items)
         transaction.on_commit(partial(count_items, ends))
-        if marked.update(state=state, outcome=outcome, reason=reason, detail=detail) != len(items):
+        fields = {"outcome": outcome, "reason": reason, "detail": detail, **_omission_field(alike)}
+        if marked.update(state=state, **fields) != len(items):
             dropped = wanted.filter(state=ItemState.PENDING).exclude(action=items[0].action)
             if pks := set(dropped.values_list("pk", flat=True)):
                 raise _ItemsDropped(pks)
@@ -378,6 +383,7 @@ def _item_ends(
                 outcome=outcome,
                 reason="" if _has_text(result) else NO_TEXT,
                 detail=_warning_text(result),
+                omissions=result.digest.omissions if result.digest is not None else {},
             )
             for result, outcome in zip(stored, outcomes, strict=True)
         ),
@@ -391,6 +397,14 @@ def _item_ends(
             for result in unreadable
         ),
     ]
+
+
+def _omission_field(ends: Iterable[ItemEnd]) -> dict[str, Cast]:
+    """Return the update of the items that have omissions, empty if none has."""
+    stored = [
+        When(pk=end.item.pk, then=Value(dict(end.omissions), JSONField())) for end in ends if end.omissions
+    ]
+    return {"omissions": Cast(Case(*stored, default=Value({}, JSONField())), JSONField())} if stored else {}
 
 
 def _has_text(result: ItemResult) -> bool:

@@ -3,10 +3,13 @@
 from collections import Counter
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import BigIntegerField, Count, Q, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 
 from ingest.models import Job, JobItem, JobKind
 from ingest.skip_messages import NO_TEXT, explanations
+from search.documents.omissions import OMISSION_KINDS
 
 # Number of example paths for each reason that files were skipped or failed.
 EXAMPLES = 5
@@ -27,12 +30,15 @@ def final_counts(job: Job) -> dict[str, Any]:
     for outcome, reason, n in outcomes:
         if outcome in {"skipped", "failed"}:
             counts[outcome][reason] = counts[outcome].get(reason, 0) + n
-            counts["examples"].setdefault(reason, _example_paths(job, outcome, reason))
+            counts["examples"].setdefault(reason, _example_paths(job, outcome=outcome, reason=reason))
         else:
             counts[outcome] += n
             if reason == NO_TEXT:
                 counts["without_text"] += n
-                counts["examples"].setdefault(reason, _example_paths(job, outcome, reason))
+                counts["examples"].setdefault(reason, _example_paths(job, outcome=outcome, reason=reason))
+    counts["omissions"] = _count_omissions(job)
+    for kind in counts["omissions"]:
+        counts["examples"].setdefault(kind, _example_paths(job, omissions__has_key=kind))
     return counts
 
 
@@ -43,6 +49,7 @@ def ingest_report(job: Job) -> dict[str, Any]:
     added = counts["new"] + counts["updated"] + counts["unchanged"]
     without_text = counts.get("without_text", 0)
     reasons = [*counts["skipped"], *counts["failed"], *([NO_TEXT] if without_text else [])]
+    omissions = counts.get("omissions", {})
     end = job.finished_at
     return {
         "schema_version": "ingest_report.v1",
@@ -60,7 +67,11 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "skipped_by_reason": counts["skipped"],
         "failed_by_reason": counts["failed"],
         "examples": counts["examples"],
-        "explanations": explanations(reasons),
+        "explanations": {
+            **explanations(reasons),
+            **{kind: OMISSION_KINDS[kind].sentence for kind in omissions if kind in OMISSION_KINDS},
+        },
+        "omissions": omissions,
         "project_file": counts.get("project_file"),
         "warnings": counts.get("warnings", []),
         "bytes": job.bytes_done,
@@ -102,6 +113,25 @@ def _listing_counts(job: Job) -> dict[str, Any]:
     }
 
 
-def _example_paths(job: Job, outcome: str, reason: str) -> list[str]:
-    items = JobItem.objects.of_job(job).filter(outcome=outcome, reason=reason)
+def _count_omissions(job: Job) -> dict[str, dict[str, Any]]:
+    """Return, by kind, the number of the job's documents that have the omission, its amount and unit."""
+    figures: dict[str, Any] = {}
+    for kind in OMISSION_KINDS:
+        amounts = Cast(KT(f"omissions__{kind}__amount"), BigIntegerField())
+        figures[f"{kind}_amount"] = Sum(amounts)
+        figures[f"{kind}_documents"] = Count("id", filter=Q(omissions__has_key=kind))
+    found = JobItem.objects.of_job(job).exclude(omissions={}).aggregate(**figures)
+    return {
+        kind: {
+            "documents": found[f"{kind}_documents"],
+            "amount": found[f"{kind}_amount"],
+            "unit": OMISSION_KINDS[kind].unit,
+        }
+        for kind in OMISSION_KINDS
+        if found[f"{kind}_documents"]
+    }
+
+
+def _example_paths(job: Job, **fields: Any) -> list[str]:
+    items = JobItem.objects.of_job(job).filter(**fields)
     return list(items.order_by("id").values_list("path", flat=True)[:EXAMPLES])

@@ -26,6 +26,7 @@ from ingest.skip_messages import NO_TEXT, UNREADABLE
 from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
+from search.documents.omissions import OMISSION_KINDS
 
 _TAB = "activity"
 # Characters shown of an example's path.
@@ -46,11 +47,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The files that a job did not add, left out by rules, or found no text in."""
+    """The files that a job did not add, left out by rules, found no text in, or did not read whole."""
 
     refused: list[Reason]
     left_out: list[Reason]
     without_text: list[Reason]
+    #: Kinds of text that could not be read, and that was left out on purpose.
+    unread: list[Reason]
+    omitted: list[Reason]
     #: Remarks of the source's connector.
     warnings: list[str]
 
@@ -64,8 +68,19 @@ def build_report(report: Mapping[str, Any]) -> Report:
         refused=_reasons(report, {**refused, **report["failed_by_reason"]}),
         left_out=_reasons(report, left_out),
         without_text=_reasons(report, {NO_TEXT: report["without_text"]} if report["without_text"] else {}),
+        unread=_reasons(report, _omissions(report, is_on_purpose=False)),
+        omitted=_reasons(report, _omissions(report, is_on_purpose=True)),
         warnings=report["warnings"],
     )
+
+
+def _omissions(report: Mapping[str, Any], *, is_on_purpose: bool) -> dict[str, int]:
+    """Return the numbers of documents by kind."""
+    return {
+        kind: counted["documents"]
+        for kind, counted in report["omissions"].items()
+        if kind in OMISSION_KINDS and OMISSION_KINDS[kind].is_on_purpose == is_on_purpose
+    }
 
 
 def _reasons(report: Mapping[str, Any], counts: Mapping[str, int]) -> list[Reason]:

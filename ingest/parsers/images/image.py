@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.images.ocr import (
-    INSTALL,
     PictureLine,
     gaps,
     is_ocr_installed,
     paragraph_starts,
     recognise,
 )
+from ingest.parsers.omissions import Omission
 from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft, RegionSpan
 
 if TYPE_CHECKING:
@@ -32,24 +32,24 @@ def parse_image(content: bytes, file: FileType) -> Outline:
         ParseRefused: the picture is damaged (`damaged`), or has too many pixels (`too_large`).
     """
     if not is_ocr_installed():
-        return Outline(lines=(), blocks=(), warnings=(f"text in pictures is not read here; {INSTALL}",))
-    picture, notes = _open_picture(content)
+        return Outline(lines=(), blocks=(), omissions=(Omission(kind="pictures", amount=1),))
+    picture, further = _open_picture(content)
+    layout = _Layout()
+    layout.omitted("beyond_limit", further, "pictures")
     metadata = {"width": picture.width, "height": picture.height}
     found = recognise(picture)
     if not found:
-        notes = (*notes, "no text was recognised in the picture")
-        whole = RegionSpan(0, 0, picture.width, picture.height)
-        return Outline(lines=(), blocks=(), origins=(whole,), metadata=metadata, warnings=notes)
-    layout = _Layout()
+        layout.origins.append(RegionSpan(0, 0, picture.width, picture.height))
+        return layout.outline(metadata=metadata, warnings=("no text was recognised in the picture",))
     spaces = gaps(found)
     starts = paragraph_starts(found)
     for start, end in zip(starts, [*starts[1:], len(found)], strict=True):
         layout.add(found[start:end], is_apart=start > 0 and spaces[start - 1] > OTHER_PLACE_GAP)
-    return layout.outline(metadata=metadata, warnings=notes)
+    return layout.outline(metadata=metadata)
 
 
-def _open_picture(content: bytes) -> tuple["Image", tuple[str, ...]]:
-    """Return the picture in RGB, rotated by its EXIF orientation, and the warnings about it."""
+def _open_picture(content: bytes) -> tuple["Image", int]:
+    """Return the picture in RGB, rotated by its EXIF orientation, and the number of further ones."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
@@ -60,8 +60,7 @@ def _open_picture(content: bytes) -> tuple["Image", tuple[str, ...]]:
             raise _too_large(f"{picture.width} by {picture.height} pixels")
         frames = getattr(picture, "n_frames", 1)
         turned = ImageOps.exif_transpose(picture)
-        notes = (f"the first of its {frames} pictures was read",) if frames > 1 else ()
-        return _flatten_on_white(turned), notes
+        return _flatten_on_white(turned), frames - 1
     except Image.DecompressionBombError:
         raise _too_large("far too many pixels") from None
     except UnidentifiedImageError:

@@ -14,7 +14,6 @@ from kebab.sandbox.progress import report_progress
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-INSTALL = "install OCR to read them: pip install --no-deps -r deploy/requirements-ocr.txt"
 #: a wider picture is scaled down; a taller one is read in horizontal bands, as lines of text are horizontal
 MAX_WIDTH = 4_000
 #: longer side and pixels of the picture in which lines are detected; a million pixels take 320 MB of memory

@@ -54,11 +54,13 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
     lines = [
         line[1:] if line.startswith(b">") and QUOTED.match(line) else line for line in bounded_lines(content)
     ]
-    parts = [read_part(lines, start, end) for start, end in islice(_mails(lines), MAX_MAILS + 1)]
+    spans = _mails(lines)
+    parts = [read_part(lines, start, end) for start, end in islice(spans, MAX_MAILS)]
     if not parts:
         raise ValueError("it lacks a line that begins a mail")
-    letters = _in_threads(parts[:MAX_MAILS])
+    letters = _in_threads(parts)
     reader = MailReader(lines, file, level=2)
+    reader.omitted("beyond_limit", sum(1 for _ in spans), "mails")
     for letter in letters:
         if reader.lines:
             reader.walls.append(len(reader.lines) + 2)
@@ -66,12 +68,10 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
         start = letter.mail.start
         reader.begin_section(subject, letter.mail.header_spans.get("subject", LineSpan(start, start)))
         reader.read_mail(letter.mail)
-    more = (f"only the first {MAX_MAILS} mails were read",) if len(parts) > MAX_MAILS else ()
     single = letters[0].mail if len(letters) == 1 else None
     return reader.outline(
         title=(single.header("subject") if single else "") or PurePosixPath(file.path).name,
         metadata=stated_metadata(single) if single else _metadata(letters),
-        warnings=(*more, *reader.warnings),
     )
 
 

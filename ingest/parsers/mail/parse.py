@@ -36,7 +36,6 @@ def parse_email(content: bytes, file: FileType) -> Outline:
     return reader.outline(
         title=mail.header("subject") or reader.first_words,
         metadata=stated_metadata(mail),
-        warnings=reader.warnings,
     )
 
 

@@ -58,15 +58,9 @@ class MailReader(OutlineDraft):
         #: level of the headings of attachments
         self._level = level
         self._parts_left = MAX_PARTS
-        self._warnings: dict[str, None] = {}
         self._names: list[PlacedLine] = []
         self._later: list[MailPart] = []
         self._events: set[str] = set()
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return the warnings about unread parts."""
-        return tuple(self._warnings)
 
     def read_mail(self, mail: MailPart) -> None:
         """Write headers, text, names of attachments, then attached texts and mails as sections."""
@@ -90,7 +84,7 @@ class MailReader(OutlineDraft):
     def _read_body(self, part: MailPart) -> None:
         self._parts_left -= 1
         if self._parts_left < 0:
-            self._warnings[f"only the first {MAX_PARTS} parts of a mail were read"] = None
+            self.omitted("beyond_limit")
             return
         kind = part.content_type
         if kind in CLOSED_TYPES or (part.file_name or "").casefold() == TNEF_NAME:
@@ -179,7 +173,7 @@ class MailReader(OutlineDraft):
         self.is_locked |= "encrypted" in reason
         line, origin = _attachment_line(part)
         self._names.append((f"{line}: {reason}, not read", origin))
-        self._warnings[f"a part is {reason} and was not read"] = None
+        self.omitted("closed_parts", where=reason)
 
     def _read_section(self, part: MailPart) -> None:
         if part.content_type != "message/rfc822":
@@ -204,7 +198,7 @@ class MailReader(OutlineDraft):
         mail = read_part(inner._raw, 1, len(inner._raw) + 1, part.depth + 1)
         inner._read_attached_mail(part, mail)
         self._parts_left = inner._parts_left
-        self._warnings |= inner._warnings
+        self.omissions.add(inner.omissions.listed(), part.file_name or "")
         for block in inner.blocks:
             placed = [(line, part.body_span) for line in inner.lines[block.span.start - 1 : block.span.end]]
             self._write(block.kind, placed, text=block.text, level=block.level)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.html_reader import HEADINGS, PagePart, PageReader, Run
+from ingest.parsers.omissions import Omission, OmissionLog, compare_words
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.titles import TITLE_CHARS
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline, OutlineDraft
@@ -35,8 +36,20 @@ def parse_html(content: bytes, file: FileType) -> Outline:
     if reader.is_cut_short or (not main and size < PAGE_CHARS and reader.skipped_chars > size):
         whole = PageReader(whole=True)
         whole.read(text)
-        runs = whole.runs
-    return _outline(runs, reader)
+        return _outline(whole.runs, reader)
+    outline = _outline(runs, reader)
+    return replace(outline, omissions=_omissions(reader, runs, outline.lines))
+
+
+def _omissions(reader: PageReader, kept: Sequence[Run], lines: Sequence[str]) -> tuple[Omission, ...]:
+    """Return the size of the parts of the site, and whether too much other text is among them."""
+    ids = {id(run) for run in kept}
+    left = [run for run in reader.runs if id(run) not in ids]
+    log = OmissionLog()
+    log.omitted("site_parts", reader.skipped_chars + sum(run.size for run in left))
+    texts = [text for run in left if run.own_chars > run.link_chars for text, _ in run.lines]
+    guessed = [*reader.guessed, *texts]
+    return (*log.listed(), *(compare_words("\n".join([*guessed, *lines]), lines) if guessed else ()))
 
 
 def read_fragment(text: str) -> "PageText":

@@ -199,6 +199,9 @@ class PageReader(SiteReader):
         self._linked: dict[str, Any] = {}
         #: characters of text that were skipped as part of the site
         self.skipped_chars = 0
+        #: text among it that only a guess takes for part of the site, by a name or as hidden
+        self.guessed: list[str] = []
+        self._is_guess = False
         self._text: list[tuple[str, int]] = []
         self._tag = "p"
         self._language: str | None = None
@@ -236,6 +239,7 @@ class PageReader(SiteReader):
             if tag in BLOCKS:
                 self._flush()
             self._skip_tag, self._skip_depth = tag, 1
+            self._is_guess = tag not in UNREAD | SITE
             self._linked_data = [] if attributes.get("type") == "application/ld+json" else None
         elif tag == "meta":
             self._read_meta(attributes)
@@ -274,6 +278,8 @@ class PageReader(SiteReader):
             self._linked_data.append(data)
         elif self._skip_tag not in UNREAD:
             self.skipped_chars += len(data.strip())
+            if self._is_guess:
+                self.guessed.append(data)
 
     def _is_skipped(self, tag: str, attributes: Attributes) -> bool:
         if self._quote_depth and tag == "footer":  # a quotation's footer names its source

@@ -63,11 +63,7 @@ def parse_epub(content: bytes, file: FileType) -> Outline:
         raise ParseRefused("damaged", f"the list of the book's chapters is unreadable: {error}") from None
     book = _BookReader(archive, package)
     book.read()
-    return book.writer.outline(
-        title=package.title,
-        metadata=stated_metadata(package.stated),
-        warnings=tuple(book.warnings),
-    )
+    return book.writer.outline(title=package.title, metadata=stated_metadata(package.stated))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,36 +131,32 @@ class _BookReader:
 
     def __init__(self, archive: zipfile.ZipFile, package: _Package) -> None:
         self.writer = OutlineWriter()
-        self.warnings: list[str] = []
         self._archive = archive
         self._package = package
         self._left_bytes = MAX_TEXT_BYTES
         self._read: set[str] = set()
 
     def read(self) -> None:
-        """Read the chapters in order, each once; one that is missing or damaged is a warning."""
+        """Read the chapters in order, each once; one that is missing or damaged is an omission."""
         titles = self._chapter_titles()
-        n_repeated = 0
         for number, id_ in enumerate(self._package.spine, start=1):
             name, media = self._package.parts.get(id_, ("", ""))
             if id_ == self._package.contents or (media and "html" not in media):
                 continue
             if name and name in self._read:
-                n_repeated += 1
+                self.writer.omitted("repeated_parts", where=f"chapter {number}")
                 continue
             self._read.add(name)
             try:
                 content = _read_part(self._archive, name)
             except DAMAGE:
-                self.warnings.append(f"chapter {number} ({name or id_}) is missing or damaged")
+                self.writer.omitted("unreadable_parts", where=f"chapter {number}, {name or id_}")
                 continue
             self._left_bytes -= len(content)
             if self._left_bytes < 0:
                 limit = MAX_TEXT_BYTES // 1024**2
                 raise ParseRefused("too_large", f"the book has more than {limit} MB of text")
             self._write(content, titles.get(name), number)
-        if n_repeated:
-            self.warnings.append(f"chapters left out because they repeat earlier ones: {n_repeated}")
 
     def _write(self, content: bytes, title: str | None, number: int) -> None:
         reader = PageReader()

@@ -13,7 +13,6 @@ from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 
 NOTES_LABEL: Final = "Notes: "
-MAX_WARNINGS: Final = 5
 #: shapes whose tops differ by less stand in a row: a centimetre
 ROW_EMU: Final = 360_000
 COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -39,10 +38,9 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
     titles: list[str] = []
     authors = _comment_authors(main_part)
     read: set[Any] = set()
-    repeated: list[str] = []
     for number, slide in enumerate(main_part.presentation.slides, start=1):
         if slide.part in read:
-            repeated.append(f"slide {number} repeats an earlier one")
+            writer.omitted("repeated_parts", where=f"slide {number}")
             continue
         writer.begin_page(number)
         titles.append(_write_slide(slide, number, writer))
@@ -53,7 +51,6 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
     return writer.outline(
         title=sensible_title(stated) or next(filter(None, titles), writer.first_words),
         metadata=metadata,
-        warnings=tuple(repeated[:MAX_WARNINGS]),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.office.package import PROGRAMS, OfficeKind, core_properties, kind_of, open_office
+from ingest.parsers.office.package import OfficeKind, core_properties, kind_of, open_office
 from ingest.parsers.office.stream import PartReader
 from ingest.parsers.office.titles import sensible_title, workbook_title
 from ingest.parsers.outline_writer import MAX_EMPTY_CELLS, OutlineWriter, one_line, row_line
@@ -24,7 +24,7 @@ COLUMN: Final = re.compile(r"[A-Z]{1,3}")
 
 
 def parse_office_text(content: bytes, file: FileType) -> Outline:
-    """Return the text of an office file, as far as its parts can be read; damaged parts cause warnings.
+    """Return the text of an office file, as far as its parts can be read; damaged parts are omissions.
 
     Raises:
         ParseRefused: see `open_office`; or none of the text can be read (`damaged`).
@@ -37,11 +37,9 @@ def parse_office_text(content: bytes, file: FileType) -> Outline:
     if damaged and not reader.has_read:
         raise ParseRefused("damaged", f"the file is damaged: its text can't be read ({damaged[0]})")
     stated, metadata = core_properties(archive)
-    return writer.outline(
-        title=reader.title(sensible_title(stated), file),
-        metadata=metadata,
-        warnings=tuple(f"part of the {PROGRAMS[kind]} file can't be read: {why}" for why in damaged),
-    )
+    for why in damaged:
+        writer.omitted("unreadable_parts", where=why)
+    return writer.outline(title=reader.title(sensible_title(stated), file), metadata=metadata)
 
 
 def _kind_by_name(file: FileType) -> OfficeKind:

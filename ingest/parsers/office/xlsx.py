@@ -17,7 +17,6 @@ from ingest.parsers.types import FileType, Outline
 
 #: Excel's limit; openpyxl would count up to a row that claims a higher number
 MAX_ROWS: Final = 1_048_576
-MAX_WARNINGS: Final = 5
 MIDNIGHT: Final = datetime.time()
 #: a character that XML can't hold, as `_x000D_`
 ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -36,19 +35,13 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
     archive = open_office(content, "xlsx")
     check_for_library(archive, as_tree=False)
     writer = OutlineWriter()
-    names, repeated = _write_sheets(content, archive, writer)
+    names = _write_sheets(content, archive, writer)
     stated, metadata = core_properties(archive)
-    return writer.outline(
-        title=workbook_title(stated, names, file),
-        metadata=metadata,
-        warnings=tuple(f"sheet {number} repeats an earlier one" for number in repeated[:MAX_WARNINGS]),
-    )
+    return writer.outline(title=workbook_title(stated, names, file), metadata=metadata)
 
 
-def _write_sheets(
-    content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter
-) -> tuple[list[str], list[int]]:
-    """Write a page for each sheet; return their names, and the positions of those that repeat others."""
+def _write_sheets(content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter) -> list[str]:
+    """Write a page for each sheet that repeats no other; return their names."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about content that would be lost on saving
         reader, formulas = _read(content, data_only=True), None
@@ -65,9 +58,11 @@ def _write_sheets(
             _write_tables(_rows(sheet, formulas and formulas._sheets[number - 1]), writer)
             writer.write_block("list", extras.lines(part))
         names: list[str] = workbook.sheetnames
+        for number in reader.repeated:
+            writer.omitted("repeated_parts", where=f"sheet {number}")
         for opened in filter(None, (workbook, formulas)):
             opened.close()
-    return names, reader.repeated
+    return names
 
 
 def _read(content: bytes, *, data_only: bool) -> Any:

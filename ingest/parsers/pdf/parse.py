@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.images.ocr import INSTALL, is_ocr_installed
+from ingest.parsers.images.ocr import is_ocr_installed
+from ingest.parsers.omissions import OmissionLog
 from ingest.parsers.pdf.annotations import load_form, read_annotations, read_attachments
 from ingest.parsers.pdf.bookmarks import read_bookmarks
 from ingest.parsers.pdf.outline import lay_out
@@ -25,7 +26,7 @@ MAX_PAGES = 10_000
 MAX_RECOGNISED = 100
 #: bytes at a file's end that contain its trailer
 TAIL_BYTES = 2_048
-NAMED_PAGES = 10
+_CUT = "the file ends before its end was written; read is what could be repaired"
 TRAILER = b"trailer"
 #: root of the page tree; a truncated file has lost the trailer that points to it
 CATALOGUE = re.compile(rb"\b(\d{1,10}) (\d{1,5}) obj\s*<<[^<>]{0,2000}?/Type\s*/Catalog\b")
@@ -50,13 +51,12 @@ def parse_pdf(content: bytes, file: FileType) -> Outline:
         if not any(page.has_text or page.extras for page in reader.pages):
             return _outline_without_text(reader, information)
         paged = lay_out(without_running_lines(reader.pages), read_bookmarks(document))
-        warnings = reader.warnings()
-        if b"%%EOF" not in content[-TAIL_BYTES:]:
-            warnings.append("the file ends before its end was written; read is what could be repaired")
+        paged.omissions = reader.omissions
+        is_cut = b"%%EOF" not in content[-TAIL_BYTES:]
         return paged.outline(
             title=stated_title(information) or printed_title(reader.pages[0]),
             metadata=stated_metadata(information, len(document)),
-            warnings=tuple(warnings),
+            warnings=(_CUT,) if is_cut else (),
         )
 
 
@@ -108,8 +108,8 @@ class _PdfReader:
     #: handle for form fields, None without
     form: Any = None
     pages: list[PageText] = field(default_factory=list)
-    damaged: list[int] = field(default_factory=list)
-    unread: list[int] = field(default_factory=list)
+    omissions: OmissionLog = field(default_factory=OmissionLog)
+    damaged: int = 0
     recognised: int = 0
 
     def read(self, document: Any, number: int) -> None:
@@ -119,7 +119,8 @@ class _PdfReader:
         try:
             page = document[number - 1]
         except PdfiumError:
-            self.damaged.append(number)
+            self.damaged += 1
+            self.omissions.omitted("unreadable_pages", where=f"page {number}")
             self.pages.append(PageText(number=number, lines=()))
             return
         # closed, or a long document would hold all of its pages in memory
@@ -138,35 +139,16 @@ class _PdfReader:
         if not is_scanned(page):
             return empty
         if not is_ocr_installed() or self.recognised >= MAX_RECOGNISED:
-            self.unread.append(empty.number)
+            self.omissions.omitted("scanned_pages", where=f"page {empty.number}")
             return empty
         self.recognised += 1
         return recognise_page(page, empty)
-
-    def warnings(self) -> list[str]:
-        """Return the warnings about the pages."""
-        messages = []
-        if self.damaged:
-            messages.append(f"damaged, so that nothing was read: {_page_list(self.damaged)}")
-        if self.unread and is_ocr_installed():
-            messages.append(
-                f"pictures beyond the {MAX_RECOGNISED} pages that are recognised: {_page_list(self.unread)}"
-            )
-        elif self.unread:
-            messages.append(f"pictures without text: {_page_list(self.unread)}; {INSTALL}")
-        return messages
-
-
-def _page_list(pages: Sequence[int]) -> str:
-    named = ", ".join(str(page) for page in pages[:NAMED_PAGES])
-    more = f" and {len(pages) - NAMED_PAGES} more" if len(pages) > NAMED_PAGES else ""
-    return f"pages {named}{more}" if len(pages) > 1 else f"page {named}"
 
 
 def _outline_without_text(reader: _PdfReader, information: Mapping[str, str]) -> Outline:
     """Return the outline of a PDF of pictures or empty pages. Raises ParseRefused if all are damaged."""
     count = len(reader.pages)
-    if len(reader.damaged) == count:
+    if reader.damaged == count:
         raise ParseRefused("damaged", f"the PDF is damaged: none of its pages can be read ({count} in all)")
     return Outline(
         lines=(),
@@ -174,5 +156,6 @@ def _outline_without_text(reader: _PdfReader, information: Mapping[str, str]) ->
         origins=(PageSpan(1),),
         title=stated_title(information),
         metadata=stated_metadata(information, count),
-        warnings=(f"the PDF contains no text ({count} page{'s' if count > 1 else ''})", *reader.warnings()),
+        omissions=reader.omissions.listed(),
+        warnings=(f"the PDF contains no text ({count} page{'s' if count > 1 else ''})",),
     )

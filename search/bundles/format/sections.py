@@ -158,6 +158,7 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "author": "as its metadata states",
             "filter_values": "as its metadata states",
             "dated_at": "as its metadata states, else the time of its file or of indexing",
+            "omissions": "about the reading of its file on this machine",
             "is_dated": "whether that is not the time of indexing",
         },
         types={"size_bytes": integer(), "content_hash": HashText},

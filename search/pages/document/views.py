@@ -5,6 +5,7 @@ import uuid
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import NotFound
@@ -79,6 +80,8 @@ class DocumentPage(WorkspacePage):
             "place": place_label(document, cited, chunk),
             "source_link": source_link(document, cited),
             "versions": related.versions(),
+            "unread": [each.translate(_) for each in document.omission_views if not each.is_on_purpose],
+            "left_out": [each.translate(_) for each in document.omission_views if each.is_on_purpose],
             "kept": parse_qsl(search_input.address),
         }
         return self.render(request, "search/document.html", **context)

@@ -139,6 +139,7 @@ def test_items_have_the_outcome_of_each_path(reader, workspace, partly_failed_sy
             "outcome": "failed",
             "reason": "unreadable",
             "detail": "Permission denied",
+            "omissions": [],
         }
     ]
     page = reader.get(f"{path}?limit=1").json()

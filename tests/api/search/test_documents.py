@@ -56,6 +56,7 @@ def test_document_has_all_its_fields(reader, workspace, document):
         "chunk_count": 5,
         "overrides": {"title": "Guide"},
         "metadata": {"author": "somebody"},
+        "omissions": [],
         "parser_version": "p1",
         "chunker_version": "c1",
         "indexed_at": body["indexed_at"],
@@ -63,6 +64,17 @@ def test_document_has_all_its_fields(reader, workspace, document):
         "author": "somebody",
     }
     assert body["indexed_at"].endswith("Z")
+    document.omissions = {"hidden_rows": {"amount": 4, "where": ["sheet 2"]}}
+    document.save()
+    (omission,) = reader.get(document_address(workspace, document)).json()["omissions"]
+    assert omission == {
+        "kind": "hidden_rows",
+        "amount": 4,
+        "unit": "rows",
+        "is_on_purpose": True,
+        "where": ["sheet 2"],
+        "message": omission["message"],
+    }
     written = write(workspace, "a.md", "text", version="2.0")
     body = reader.get(address(workspace, f"/documents/{written.doc_id.hex}")).json()
     assert (body["version"], body["author"]) == ("2.0", None)

@@ -269,6 +269,23 @@ def test_failed_items_are_retried_in_a_new_job_unless_too_many_wait(
     assert not Job.objects.filter(needs_attention=True).exists()
 
 
+def test_act_tells_what_was_not_read_and_what_was_left_out(visit, editor, workspace):
+    omissions = {
+        "read_in_part": {"documents": 1_200, "amount": 9_000, "unit": "words"},
+        "site_parts": {"documents": 3, "amount": 9, "unit": "characters"},
+    }
+    examples = {"read_in_part": ["a.html"]}
+    counts = {**_EMPTY, "omissions": omissions, "examples": examples}
+    job = make_job(workspace, state="succeeded", kind="sync_source", payload={}, counts=counts)
+    page = markup_of(visit(editor).get(page_of(job)))
+    unread, left_out = page.index('id="unread"'), page.index('id="omitted"')
+    assert (
+        unread < page.index("<strong>1,200</strong> Read in part") < page.index("<li>a.html</li>") < left_out
+    )
+    assert left_out < page.index("<strong>3</strong> Navigation")
+    assert page.count("Left out of documents") == 1
+
+
 def test_dismissed_act_needs_no_attention(visit, editor, workspace):
     upload = upload_files(workspace, editor, ["added", "refused", "refused"])
     access = caller_access(Caller(user=editor), "handbook")

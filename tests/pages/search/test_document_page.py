@@ -73,6 +73,15 @@ def test_fields_of_the_document_are_shown(visitor, workspace):
     assert "text/markdown" not in page
 
 
+def test_page_of_a_document_tells_what_was_not_read(visitor, workspace):
+    document = shelve(workspace, "ops/a.md", "text")
+    document.omissions = {"scanned_pages": {"amount": 1_200}, "site_parts": {"amount": 34, "where": ["<b>"]}}
+    document.save()
+    page = text_of(open_page(visitor, document))
+    assert '<p class="message">Pages that are pictures were not read' in page
+    assert "<dt>Left out</dt><dd>Navigation" in page and "34; &lt;b&gt;)" in page
+
+
 def test_text_of_a_document_is_escaped(visitor, workspace):
     text = "</code></li><script>alert(1)</script>"
     path = "a <b onmouseover=alert(1)>.md"

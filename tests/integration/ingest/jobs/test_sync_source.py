@@ -24,6 +24,7 @@ from search.corpus.blobs import has_blob
 from search.corpus.content_ids import content_hash
 from search.models import Change, Document, Source
 from tests.support.jobs import PICTURE, counts, failure, fill, indexed_texts, sync, work
+from tests.support.schemas import validate
 
 FILES = {"a.md": "# A\n\nalpha\n", "b/c.md": "# C\n\ngamma\n", "d.txt": "delta\n"}
 
@@ -356,3 +357,23 @@ def test_document_that_postgres_refuses_is_failed(workspace, folder, source, mon
     report = sync(source)
     assert (counts(report)["new"], report["failed_by_reason"]) == (2, {"unstorable": 1})
     assert counts(sync(source)) == {"seen": 3, "unchanged": 2, "failed": 1}
+
+
+def test_omissions_are_stored_with_document_and_item_and_counted_by_the_report(workspace, folder, source):
+    page = "<nav>{}</nav><main><p>The lamp is lit at dusk by the keeper of the light.</p></main>"
+    fill(folder, {"a.html": page.format("x" * 30), "b.html": page.format("y" * 12), "c.md": "words\n"})
+    job = work(request_sync(source))
+    documents = Document.objects.in_workspace(workspace)
+    assert dict(documents.values_list("path", "omissions")) == {
+        "a.html": {"site_parts": {"amount": 30}},
+        "b.html": {"site_parts": {"amount": 12}},
+        "c.md": {},
+    }
+    assert dict(job.items.values_list("path", "omissions")) == dict(
+        documents.values_list("path", "omissions")
+    )
+    report = ingest_report(job)
+    validate("ingest_report.v1", report)
+    assert report["omissions"] == {"site_parts": {"documents": 2, "amount": 42, "unit": "characters"}}
+    assert report["examples"]["site_parts"] == ["a.html", "b.html"]
+    assert report["explanations"].keys() == {"site_parts"}

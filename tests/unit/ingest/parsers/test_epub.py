@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.omissions import Omission
 from ingest.parsers.registry import parse
 from ingest.parsers.types import PageSpan
 
@@ -95,7 +96,8 @@ def test_chapters_are_pages_in_reading_order(contents):
         "created": "2021-03-04",
         "modified": "2022-05-06T07:08:09+00:00",
     }
-    assert len(parsed.warnings) == 1 and "lost" in parsed.warnings[0]
+    (omission,) = parsed.omissions
+    assert (omission.kind, omission.amount, "lost" in omission.where[0]) == ("unreadable_parts", 1, True)
 
 
 def test_protected_book_is_refused_and_obfuscated_fonts_are_not():
@@ -124,9 +126,10 @@ def test_damaged_and_hostile_books_are_refused(subtests):
     again = PACKAGE.replace('<itemref idref="one"/>', '<itemref idref="one"/>' * 2_000)
     repeated = parse(epub(**{"OPS/book.opf": again}), "a.epub")
     assert repeated.outline.lines == parse(whole, "a.epub").outline.lines
-    assert "chapters left out because they repeat earlier ones: 1999" in repeated.warnings
+    places = ("chapter 3", "chapter 4", "chapter 5", "…")
+    assert Omission(kind="repeated_parts", amount=1999, where=places) in repeated.omissions
     unknown = PACKAGE.replace('<itemref idref="one"/>', '<itemref idref="x"/><itemref idref="y"/>')
-    lost = parse(epub(**{"OPS/book.opf": unknown}), "a.epub").warnings
-    assert {"chapter 2 (x) is missing or damaged", "chapter 3 (y) is missing or damaged"} <= {*lost}
+    (lost,) = parse(epub(**{"OPS/book.opf": unknown}), "a.epub").omissions
+    assert {"chapter 2, x", "chapter 3, y"} <= {*lost.where}
     deep = epub(**{"OPS/text/one.xhtml": "<div>" * 5_000 + "deep", "OPS/nav.xhtml": "<a href=" * 5_000})
     assert "deep" in parse(deep, "a.epub").outline.lines

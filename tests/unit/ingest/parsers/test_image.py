@@ -9,7 +9,7 @@ import pytest
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.images import image
-from ingest.parsers.images.ocr import INSTALL, PictureLine, _bands, paragraph_starts
+from ingest.parsers.images.ocr import PictureLine, _bands, paragraph_starts
 from ingest.parsers.registry import parse
 from ingest.parsers.types import LineSpan, RegionSpan
 from search.retrieval.citation import parse_uri
@@ -53,7 +53,8 @@ def test_text_in_a_picture_is_cited_by_its_region(shared_digester):
 @pytest.mark.parametrize("kind", ["jpg", "webp", "gif", "tiff"])
 def test_other_formats_are_read(shared_digester, kind):
     digest = check_notice(shared_digester, kind)
-    assert len(digest.warnings) == (1 if kind == "gif" else 0)  # it has two pictures
+    second = {"beyond_limit": {"amount": 1, "where": ["pictures"]}}
+    assert digest.omissions == (second if kind == "gif" else {})
 
 
 @pytest.mark.slow
@@ -87,7 +88,7 @@ def test_picture_without_text_is_a_document(monkeypatch):
     assert without_text.source_span(1, 1) == RegionSpan(0, 0, width, height)
     monkeypatch.setattr(image, "is_ocr_installed", lambda: False)
     without_ocr = parse(content_of(NOTICE)[:9_000], "a.png")
-    assert (list(without_ocr.outline.lines), without_ocr.warnings[0].endswith(INSTALL)) == ([], True)
+    assert (list(without_ocr.outline.lines), without_ocr.omissions[0].kind) == ([], "pictures")
     assert without_ocr.source_span(1, 1) == LineSpan(1, 1)
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from ingest.parsers import registry
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.images.ocr import INSTALL, PictureLine
+from ingest.parsers.images.ocr import PictureLine
+from ingest.parsers.omissions import Omission
 from ingest.parsers.pdf import parse as pdf_parse
 from ingest.parsers.pdf import scanned
 from ingest.parsers.registry import parse
@@ -13,6 +14,8 @@ from tests.support.samples import citation_of, content_of, digest_sample
 
 PRINTED, OUTLINED, SCANNED = "pdf/printed.pdf", "pdf/outlined.pdf", "pdf/scanned.pdf"
 ENCRYPTED, CUT = "pdf/encrypted.pdf", "pdf/cut.pdf"
+
+UNREAD_PAGE = Omission(kind="scanned_pages", amount=1, where=("page 1",))
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +138,7 @@ def test_scanned_pdf_without_ocr_is_a_document_without_text(monkeypatch):
     monkeypatch.setattr(pdf_parse, "is_ocr_installed", lambda: False)
     parsed = parse(content_of(SCANNED), SCANNED)
     assert (list(parsed.outline.lines), parsed.source_span(1, 1)) == ([], PageSpan(1))
-    assert (parsed.metadata["pages"], parsed.warnings[-1].endswith(INSTALL)) == (1, True)
+    assert (parsed.metadata["pages"], parsed.omissions) == (1, (UNREAD_PAGE,))
 
 
 def test_pdf_page_limits_are_applied(monkeypatch):
