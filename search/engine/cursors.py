@@ -84,11 +84,11 @@ _TOKEN = struct.Struct(f">{_ID_BYTES}sH")
 
 
 def add_cursor(
-    result: SearchResult, snapshot: ResultSnapshot, workspace_id: uuid.UUID, caller: str
+    result: SearchResult, snapshot: ResultSnapshot, workspace_id: uuid.UUID, caller: str, *, position: int
 ) -> SearchResult:
-    """Return the first page with the cursor of the second, or with a warning if it could not be stored."""
+    """Return a page with a cursor at this position, or with a warning if the list could not be stored."""
     try:
-        cursor = store_list(snapshot, workspace_id, caller, position=len(result.hits))
+        cursor = store_list(snapshot, workspace_id, caller, position=position)
     except RedisError:
         return replace(result, warnings=(*result.warnings, _UNREACHABLE))
     if cursor is None:

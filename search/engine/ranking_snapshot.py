@@ -162,8 +162,13 @@ def _encode_number(name: str, detail: RetrievalDetail) -> float:
 
 _LENGTH = struct.Struct(">I")
 # What later pages need.
-_QUERY_FIELDS = ("text", "operators", "mode", "group", "k", "snippet_chars", "include", "max_text_chars")
+_QUERY_FIELDS = (
+    *("text", "operators", "mode", "fusion", "exact", "prefix", "group", "recency", "k", "snippet_chars"),
+    *("include", "max_text_chars", "cutoff", "floor", "needs_words", "per_file_cap", "rerank"),
+)
+_CHANNELS = ("vector", "lexical", "rerank")
 _query_values = attrgetter(*_QUERY_FIELDS)
+_channel_values = attrgetter(*_CHANNELS)
 _RESULT_FIELDS = {
     *("query", "corrected_query", "mode", "index_version", "seq", "related_total"),
     *("degraded", "warnings", "rerank", "lexical_total", "vector_window"),
@@ -174,13 +179,16 @@ _RESULT_FIELDS = {
 class ResultSnapshot:
     """A ranked list with the data common to all its pages."""
 
-    #: With the parts for later pages: text, mode, group, k, snippet length, filters, lexical channel.
+    #: As it was searched, without explanations.
     query: SearchQuery
     #: The first page without its hits.
     result: SearchResult
     #: The space of the searched vectors.
     space: LiveSpace | None
     ranking: RankingSnapshot
+    #: The number of fused candidates considered, and whether there may be others that belong into the list.
+    window: int
+    is_cut: bool
     #: Chunk ids of the copies of a text, by that of the one in the list.
     copies: Mapping[str, Sequence[str]]
 
@@ -188,12 +196,14 @@ class ResultSnapshot:
         """Return the list in a compact form; equal lists have equal bytes."""
         head = {
             "query": dict(zip(_QUERY_FIELDS, _query_values(self.query), strict=True)),
-            "lexical": self.query.channels and self.query.channels.lexical,
+            "channels": self.query.channels and _channel_values(self.query.channels),
             "filters": filters_to_json(self.query.filters),
             "result": to_wire(self.result, include=_RESULT_FIELDS),
             "space": self.space and to_wire(self.space),
             "places": len(self.ranking),
             "columns": list(self.ranking.columns),
+            "window": self.window,
+            "is_cut": self.is_cut,
             "copies": self.copies,
         }
         text = json.dumps(head, separators=(",", ":")).encode()
@@ -220,14 +230,16 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
         result=result,
         space=None if head["space"] is None else LiveSpace(**head["space"]),
         ranking=RankingSnapshot.from_bytes(result.mode, head["places"], head["columns"], content[start:]),
+        window=head["window"],
+        is_cut=head["is_cut"],
         copies=head["copies"],
     )
 
 
 def _parse_query(head: Mapping[str, Any]) -> SearchQuery:
-    text, lexical = head["query"]["text"], head["lexical"]
+    channels = head["channels"]
     return SearchQuery(
         **head["query"],
         filters=filters_from_json(head["filters"]),
-        channels=None if lexical is None else QueryChannels(vector=text, lexical=lexical, rerank=text),
+        channels=channels and QueryChannels(**dict(zip(_CHANNELS, channels, strict=True))),
     )

@@ -3,7 +3,7 @@
 Mirrors and vector indexes may be outdated: only chunks that Postgres has are shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -17,6 +17,7 @@ from search.access.predicate import chunks_in_scope, documents_in_scope, read_ch
 from search.access.scope import SearchScope
 from search.markup.plain_text import plain_text
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
+from search.models import Change, Document
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
 from search.retrieval.fusion.reorder import PinnedDocument, SortKeys
 from search.retrieval.text.plain_text import PlainText, read_plain_text
@@ -96,6 +97,15 @@ def read_documents(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, in
     if not failpoints.is_on("readback"):
         return unchecked_documents(scope.workspace_id, chunk_ids)
     return dict(read_chunks(scope, chunk_ids, "chunk_id", "document_id"))
+
+
+def find_written(scope: SearchScope, documents: Iterable[int], seq: int) -> set[int]:
+    """Return the keys of those of `documents` that were written since change `seq`. One query."""
+    changes = Change.objects.in_workspace(scope.workspace_id).filter(seq__gt=seq)
+    written = Document.objects.in_workspace(scope.workspace_id).filter(
+        pk__in=set(documents), doc_id__in=changes.values("doc_id")
+    )
+    return set(written.values_list("pk", flat=True))
 
 
 def read_hits(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+import numpy as np
 from django.utils import timezone
 
 from kebab.identity.models import Workspace
@@ -30,12 +31,13 @@ from search.mirror.query.lexical import LexicalResult
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.rerank.configured import reranker
+from search.retrieval.deadline import is_over
 from search.retrieval.fusion.legs import candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking
 from search.retrieval.fusion.reorder import SortKeys
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import MAX_QUERY_CHARS, LexicalTotal, Mode, SearchQuery, VectorWindow
+from search.retrieval.types import MAX_K, MAX_QUERY_CHARS, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace
@@ -61,6 +63,9 @@ class Run:
     corrected_query: str | None
     #: The version of the indexes that answered.
     version: str
+    #: The number of fused candidates considered, and whether there may be others that belong into the list.
+    window: int
+    is_cut: bool
     #: The change at which its candidates were found.
     seq: int
     #: Whether a candidate was no longer visible when it was checked, or read.
@@ -114,11 +119,27 @@ def _run(
     with_snippets: bool,
     executor: Executor | None,
 ) -> Run:
-    """Run with the index of words, or without it; `corrected` is how words of the query were corrected."""
+    """Run with the index of words, or without it; `corrected` is how words of the query were corrected.
+
+    If candidates fold into fewer than k hits, it runs again with the widest window, in what time is left.
+    """
     window = stages.window(query.k)
     found = find_candidates(corpus, query, view, window=window, executor=executor)
     ranked = found.ranked
-    after = _apply_stages(corpus, query, stages, ranked.entries(window), may_lose=not ranked.is_whole)
+    after = _apply_stages(corpus, query, stages, ranked, window)
+    # By design a rerank and a cutoff end the list, and a floor has cut what is behind it.
+    is_closed = stages.rerank or stages.cutoff or (query.floor and len(ranked.below_floor) > 0)
+    is_cut = not is_closed and (ranked.may_have_more or after.is_cut)
+    listed = len(after.entries) - (len(after.over_cap) if stages.fills_up else 0)
+    if is_cut and (listed < query.k or listed == query.k < window or stages.are_widest):
+        is_cut = view is None or _count_possible(view, stages) > listed
+        if is_cut and listed < query.k and window < MAX_K and not is_over():
+            wider = replace(stages, are_widest=True)
+            again = _run(
+                corpus, wider, query, view, corrected, with_snippets=with_snippets, executor=executor
+            )
+            if again.ranked.degraded == ranked.degraded:
+                return again
     words = ranked.results.get("lexical")
     match = words.match if isinstance(words, LexicalResult) else None
     analysis = analysis_for(corpus.workspace) if view is None else view.analysis
@@ -142,6 +163,7 @@ def _run(
         ).build(read_entries, query.k)
     outcome = SearchOutcome(found=found, match=match, after=after, page=page)
     correction = corrected.with_operators if corrected and query.channels else None
+    end = (list_end(window),) if is_cut and listed < query.k else ()
     return Run(
         ranked=ranked,
         after=after,
@@ -150,37 +172,47 @@ def _run(
         query=query,
         corrected_query=correction,
         version=version,
+        window=window,
+        is_cut=is_cut,
         seq=_seq(corpus, query, view),
         has_lost_candidates=not (ranked.is_whole and after.is_whole and page.is_whole),
         lexical_total=words.total if isinstance(words, LexicalResult) else None,
         vector_window=_vector_window(ranked, window),
-        warnings=_warn(corpus, query, found.vector, page),
+        warnings=_warn(corpus, query, found.vector, page) + end,
         did_you_mean=_suggest_query(corpus, query, found, corrected),
         explanation=_explain(corpus, query, outcome, correction),
     )
 
 
-def _apply_stages(
-    corpus: Corpus, query: SearchQuery, stages: Stages, entries: tuple[RankedEntry, ...], *, may_lose: bool
-) -> PostFusionResult:
-    """Apply the stages to the best candidates.
+def _count_possible(view: MirrorView, stages: Stages) -> int:
+    """Return the most entries that a list of all chunks would have."""
+    counts = np.bincount(view.collection.chunks.docs[view.passes])
+    most = stages.most_per_document
+    return int((np.minimum(counts, most) if most > 0 else counts).sum())
 
-    Raises CandidatesLost, before a model reads any text, unless some `may` have been lost before.
+
+def _apply_stages(
+    corpus: Corpus, query: SearchQuery, stages: Stages, ranked: Ranking, window: int
+) -> PostFusionResult:
+    """Apply the stages to the candidates in the window.
+
+    Raises CandidatesLost, before a model reads any text, unless some have been lost before.
     """
-    scope = corpus.scope
+    scope, entries = corpus.scope, ranked.entries(window)
     documents: Mapping[str, int] = {}
-    is_whole = True
+    sort_keys: Mapping[str, SortKeys] = {}
+    is_whole, is_cut = True, False
     if stages.are_any:
         documents = read_documents(scope, [entry.chunk_id for entry in entries])
-        is_whole = len(documents) == len(entries)
-        if not (is_whole or may_lose) and corpus.trusts_mirror:
-            raise CandidatesLost
-        entries = tuple(entry for entry in entries if entry.chunk_id in documents)
-    sort_keys: Mapping[str, SortKeys] = {}
-    if stages.need_sort_keys:
-        sort_keys = read_sort_keys(scope, [entry.chunk_id for entry in entries])
-        is_whole = is_whole and len(sort_keys) == len(entries)
-        entries = tuple(entry for entry in entries if entry.chunk_id in sort_keys)
+        is_whole, is_cut = len(documents) == len(entries), len(ranked.ids) > window
+        if not is_whole:
+            if ranked.is_whole and corpus.trusts_mirror:
+                raise CandidatesLost
+            entries = tuple(entry for entry in entries if entry.chunk_id in documents)
+        if stages.need_sort_keys:
+            sort_keys = read_sort_keys(scope, [entry.chunk_id for entry in entries])
+            is_whole = is_whole and len(sort_keys) == len(entries)
+            entries = tuple(entry for entry in entries if entry.chunk_id in sort_keys)
 
     def embedded_passages(chunk_ids: Sequence[str]) -> dict[str, str]:
         return {id_: embedded_text(*each) for id_, each in read_passages(scope, chunk_ids).items()}
@@ -195,13 +227,18 @@ def _apply_stages(
         sort_keys=sort_keys,
         today=_today() if stages.recency else None,
     )
-    return replace(after, is_whole=after.is_whole and is_whole)
+    return replace(after, is_whole=after.is_whole and is_whole, is_cut=is_cut)
 
 
 def _seq(corpus: Corpus, query: SearchQuery, view: MirrorView | None) -> int:
     if view is not None:
         return view.seq
     return corpus.scope.head_seq if query.mode is Mode.VECTOR or is_blank(query) else 0
+
+
+def list_end(window: int) -> str:
+    """Return the warning at the end of a list that may go on beyond its window."""
+    return f"The list ends with the best {window:,} passages; others may match. Add words or filters."
 
 
 def _warn(corpus: Corpus, query: SearchQuery, vector: VectorLeg, page: HitPage) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.conditions import Condition, NamedCondition
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.operators import may_have_operators, parse_operators
-from search.retrieval.types import Mode, SearchQuery, SearchResult, Sort
+from search.retrieval.types import MAX_K, Mode, SearchQuery, SearchResult, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import live_space
 
@@ -166,22 +166,30 @@ def search_in_scope(
     stages = SearchSettings.of(workspace).stages(query, scope.rules.boosts)
     if scope.rules.pins:
         stages = _apply_pins(scope, query, stages)
-    scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
+    scope, run = retry_until_current(scope, partial(run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)
     is_whole = not may_be_incomplete(scope, run)
     result = _build_result(query, run, scope=scope, is_whole=is_whole)
-    order = run.page.order(len(run.after.entries) if stages.are_any else len(run.ranked))
-    if caller is not None and len(order) > len(run.page.hits):
+    are_staged = stages.are_any
+    may_go_on = run.is_cut and run.window < MAX_K
+    order = run.page.order(len(run.after.entries) if are_staged else len(run.ranked))
+    if caller is not None and (len(order) > len(run.page.hits) or may_go_on):
         ranking = (
             RankingSnapshot.from_entries(query.mode, [run.after.entries[position] for position in order])
-            if stages.are_any
+            if are_staged
             else RankingSnapshot.from_ranking(run.ranked.take(order))
         )
         snapshot = ResultSnapshot(
-            query=run.query, result=result, space=scope.space, ranking=ranking, copies=run.copies
+            query=run.query,
+            result=result,
+            space=scope.space,
+            ranking=ranking,
+            window=run.window,
+            is_cut=run.is_cut,
+            copies=run.copies,
         )
-        result = add_cursor(result, snapshot, workspace.pk, caller)
+        result = add_cursor(result, snapshot, workspace.pk, caller, position=len(result.hits))
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}
     count_search(result, timings_ms, time.perf_counter() - started)
     return result
@@ -224,7 +232,7 @@ def _apply_pins(scope: SearchScope, query: SearchQuery, stages: Stages) -> Stage
     return replace(stages, pinned=tuple(visible[doc_id] for doc_id in doc_ids if doc_id in visible))
 
 
-def _run_visible(
+def run_visible(
     workspace: Workspace, query: SearchQuery, stages: Stages, with_snippets: bool, scope: SearchScope
 ) -> Run:
     """Run a search; again with all candidates read back from Postgres if a hit is missing there."""

@@ -127,6 +127,8 @@ class SearchQuery:
     needs_words: bool = False
     #: None, 0 or less: unlimited.
     per_file_cap: int | None = None
+    #: Whether hits above that cap follow the others, related ones last.
+    fills_up: bool = False
     rerank: bool = False
     explain: bool = False
     #: Id of a chunk or document, 32 hex digits; the explanation says why it is not among the hits.

@@ -1,7 +1,7 @@
 """`search`: hits with their citations, as titles, snippets or whole passages."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -45,9 +45,6 @@ def search_tool(call: Call, given: SearchArguments) -> ToolOutput:
     scope = resolve_scope_at_seq(workspace, query.filters, call.access.reader, None)
     is_short = given.detail == "snippets"
     found = search_in_scope(workspace, scope, query, with_snippets=is_short)
-    if given.max_per_document is None and query.per_file_cap and _count_found(found.hits) < query.k:
-        everything = search_in_scope(workspace, scope, replace(query, per_file_cap=0), with_snippets=is_short)
-        found = replace(found, hits=_fill_up(found.hits, everything.hits)[: query.k])
     result = replace(found, took_ms=milliseconds_since(started))
     record_query(workspace, result, door=Door.MCP, caller=call.access.identity)
     call.step(1, 2, f"{len(result.hits)} hits")
@@ -56,19 +53,6 @@ def search_tool(call: Call, given: SearchArguments) -> ToolOutput:
         passages = read_passages(scope, list(texts))
         texts = {chunk_id: text for chunk_id, (_, text) in passages.items()}
     return hits_output(call, result, texts, given.max_tokens)
-
-
-def _count_found(hits: Sequence[SearchHit]) -> int:
-    return sum(not hit.related for hit in hits)
-
-
-def _fill_up(hits: Sequence[SearchHit], others: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
-    """Return hits with others behind them, each once; related ones last."""
-    by_id = {hit.chunk_id: hit for hit in (*hits, *others)}
-    return tuple(
-        replace(hit, rank=rank)
-        for rank, hit in enumerate(sorted(by_id.values(), key=lambda hit: hit.related), start=1)
-    )
 
 
 def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
@@ -81,6 +65,7 @@ def _build_query(access: Access, given: SearchArguments) -> SearchQuery:
         sort=Sort(given.sort),
         k=given.k or settings.default_k,
         per_file_cap=_cap_of(given),
+        fills_up=given.max_per_document is None,
         filters=given.filters,
         snippet_chars=settings.snippet_chars,
         include=(Include.TEXT,) if given.detail == "passages" else (),
@@ -97,7 +82,12 @@ def _cap_of(given: SearchArguments) -> int:
 
 def _search_several(call: Call, given: SearchArguments) -> ToolOutput:
     k = given.k or DEFAULT_K
-    found = search_several(call.accesses, lambda access: _build_query(access, given), k=k, per_workspace=k)
+    found = search_several(
+        call.accesses,
+        lambda access: replace(_build_query(access, given), fills_up=False),
+        k=k,
+        per_workspace=k,
+    )
     for access, result in found.by_workspace:
         record_query(access.workspace, result, door=Door.MCP, caller=access.identity)
     call.step(1, 2, f"{len(found.hits)} hits")

@@ -153,6 +153,8 @@ class LegResults:
     timings_ms: Mapping[str, float]
     #: Whether all candidates were visible.
     are_whole: bool
+    #: Whether a leg's list was full, so that there may be further candidates.
+    may_have_more: bool
 
 
 def candidate_limit(k: int) -> int:
@@ -173,6 +175,7 @@ def run_legs(
     found: dict[LegName, LegResult] = {}
     visible: dict[LegName, LegResult] = {}
     are_whole = True
+    may_have_more = False
     pending = list(legs)
     for round_ in range(1 + MAX_REFILLS):
         limit = wanted << round_
@@ -187,13 +190,16 @@ def run_legs(
             timings["read_back"] = timings.get("read_back", 0.0) + (time.perf_counter() - started) * 1000
             visible |= checked
             are_whole = are_whole and are_all
-        pending = [leg for leg in pending if _is_short(found[leg.name], visible[leg.name], limit, wanted)]
+        full = [leg for leg in pending if found[leg.name].is_complete and len(found[leg.name].ids) >= limit]
+        may_have_more |= full != []
+        pending = [leg for leg in full if len(visible[leg.name].ids) < wanted]
         if not pending:
             break
     return LegResults(
         by_leg={leg.name: _take(visible[leg.name], slice(wanted)) for leg in legs},
         timings_ms=timings,
         are_whole=are_whole,
+        may_have_more=may_have_more,
     )
 
 
@@ -243,7 +249,3 @@ def _drop_invisible(
 def _take(result: LegResult, chosen: np.ndarray | slice) -> LegResult:
     tiers = None if result.tiers is None else result.tiers[chosen]
     return replace(result, ids=result.ids[chosen], scores=result.scores[chosen], tiers=tiers)
-
-
-def _is_short(found: LegResult, visible: LegResult, limit: int, wanted: int) -> bool:
-    return found.is_complete and len(found.ids) >= limit and len(visible.ids) < wanted

@@ -127,6 +127,8 @@ class Stages:
     are_documents: bool = False
     #: Maximum number of candidates of one document; 0 or less: unlimited.
     per_file_cap: int = 0
+    #: Whether those above the cap follow the others.
+    fills_up: bool = False
     rerank: bool = False
     cutoff: bool = False
     #: The share of a score that age takes, and the age at which it takes half of that.
@@ -136,6 +138,8 @@ class Stages:
     boosts: tuple[Boost, ...] = ()
     #: In their order; none in a list that is sorted otherwise.
     pinned: tuple[PinnedDocument, ...] = ()
+    #: Whether as many candidates are considered as a list may have.
+    are_widest: bool = False
 
     @classmethod
     def of(
@@ -157,6 +161,7 @@ class Stages:
             mode=query.mode,
             are_documents=query.group is Group.DOCUMENT,
             per_file_cap=cap,
+            fills_up=query.fills_up,
             rerank=query.rerank,
             cutoff=query.cutoff,
             recency=recency if query.recency is None else query.recency,
@@ -176,6 +181,11 @@ class Stages:
         """Return whether a stage reads `SortKeys`."""
         return self.recency > 0 or self.sort is not Sort.RELEVANCE or bool(self.boosts)
 
+    @property
+    def most_per_document(self) -> int:
+        """Return the most entries of one document; 0 or less: unlimited."""
+        return 1 if self.are_documents else self.per_file_cap
+
     def window(self, k: int) -> int:
         """Return the number of fused candidates considered for `k` hits.
 
@@ -183,7 +193,7 @@ class Stages:
         the start of a longer one; later candidates are not in the list. Another order than that of relevance
         is one of as many hits as a list may have.
         """
-        if self.sort is not Sort.RELEVANCE:
+        if self.sort is not Sort.RELEVANCE or self.are_widest:
             return LONGEST
         if self.rerank:
             return TOP_M
@@ -210,6 +220,8 @@ class PostFusionResult:
     timings_ms: Mapping[str, float]
     #: Whether all candidates were still there when the stages read them.
     is_whole: bool = True
+    #: Whether there are candidates outside the window.
+    is_cut: bool = False
 
 
 def apply_stages(
@@ -242,6 +254,9 @@ def apply_stages(
                 entries, file_of=lambda entry: document_of[entry.chunk_id], cap=stages.per_file_cap
             )
     over_cap = _removed_ids(entries, kept)
+    if stages.fills_up and over_cap:
+        capped = {entry.chunk_id for entry in kept}
+        kept = sorted(entries, key=lambda entry: (entry.retrieval.related, entry.chunk_id not in capped))
     if stages.rerank:
         with _measure("rerank", timings, clock):
             reranked, outcome = _rerank(kept, passages_of, query, reranker)

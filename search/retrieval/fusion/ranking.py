@@ -119,8 +119,9 @@ class Ranking:
     timings_ms: Mapping[str, float]
     #: Where scores were fused: (m,) float64 by leg, NaN if unknown; else empty.
     known_scores: Mapping[LegName, np.ndarray] = field(default_factory=dict)
-    #: Whether all candidates were visible.
+    #: Whether all candidates were visible, and whether there may be further ones.
     is_whole: bool = True
+    may_have_more: bool = False
     #: (m,) bool, chunks below the floor; None if there are none.
     is_related: np.ndarray | None = None
     #: ID of those chunks, whether they are in the list or were left out.
@@ -257,6 +258,7 @@ def rank_candidates(
         timings_ms=timings,
         known_scores={name: scores[order] for name, scores in known.items()},
         is_whole=results.are_whole,
+        may_have_more=results.may_have_more,
     )
 
 
@@ -313,4 +315,5 @@ def _rank_single(
         degraded=_degraded_legs(results),
         timings_ms={**results.timings_ms, "fusion": elapsed_ms},
         is_whole=results.are_whole,
+        may_have_more=results.may_have_more,
     )

@@ -34,6 +34,12 @@ def test_each_leg_is_asked_for_twice_k_and_100_at_least(subtests):
             assert [leg.limits for leg in legs] == [[wanted], [wanted]]
 
 
+def test_full_list_of_a_leg_may_have_more():
+    for found, has_more in ((99, False), (100, True)):
+        legs = StaticLeg("lexical", ["a"]), StaticLeg("vector", numbered(found))
+        assert rank(*legs, k=10).may_have_more is has_more
+
+
 def test_hybrid_fuses_both_legs():
     ranked = rank(StaticLeg("lexical", ["a", "b"]), StaticLeg("vector", ["b", "c"]))
     assert names(ranked) == ["b", "a", "c"]

@@ -84,6 +84,16 @@ def test_cap_leaves_two_of_a_file():
     assert after.rerank.status == "ok"
 
 
+def test_hits_above_the_cap_follow_the_others_before_related_ones():
+    found = entries(6)
+    found[4].retrieval.related = True
+    after = apply_stages(
+        found, Stages(per_file_cap=1, fills_up=True), query="q",
+        document_of=dict(zip("012345", "aaabcb", strict=True)), passages_of=dict, reranker=None,
+    )  # fmt: skip
+    assert ids(after) == [0, 3, 1, 2, 5, 4]
+
+
 def test_cutoff_looks_at_rerank_scores_or_takes_eight(subtests):
     for scores, kept in (([0.9, 0.8, 0.46, 0.44, 0.3], [0.9, 0.8, 0.46]), ([0.9] * 12, [0.9] * 8)):
         with subtests.test(scores=scores):
