@@ -6,7 +6,7 @@ from typing import Final
 from ingest.parsers.office.package import OPEN_DOCUMENT, OfficeKind
 from ingest.parsers.types import FileType, Media
 
-MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc"})
+MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc", "qmd", "rmd"})
 HTML: Final = frozenset({"html", "htm", "xhtml"})
 #: text formats without a parser of their own: extension -> mime
 TEXT: Final = {
@@ -38,6 +38,10 @@ STRUCTURED_PARSERS: Final = {
     "log": ("log", "text"),
     "properties": ("properties", "structured", "text"),
 }
+#: XML of texts in any vocabulary, by content; configuration and data are code
+XML: Final = frozenset(
+    "xml dbk docbook dita ditamap tei fb2 xlf xliff tmx opml enex wxr rss atom nxml jats".split()
+)
 #: formats with a parser of their own: extension -> (mime, ladder)
 MARKUP: Final = {
     "rst": ("text/x-rst", ("rst", "text")),
@@ -49,6 +53,7 @@ MARKUP: Final = {
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
 }
+XML_MIME: Final = "application/xml"
 OUTLOOK: Final = "application/vnd.ms-outlook"
 #: binary formats, detected by content: mime -> (media, ladder)
 BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
@@ -102,11 +107,11 @@ OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
     "fodp": ("odp", f"{OPEN_DOCUMENT}presentation-flat-xml"),
     "odg": ("odp", f"{OPEN_DOCUMENT}graphics"),
 }
-#: mail: extension -> (mime, ladder)
 #: the name space of OpenDocument files, which a flat one declares at its beginning
 FLAT_OFFICE: Final = b"urn:oasis:names:tc:opendocument:xmlns:office"
+#: mail and pages saved as mail: extension -> (mime, ladder)
 MAIL: Final = {
-    "eml": ("message/rfc822", ("email", "mail_source")),
+    **dict.fromkeys(("eml", "emlx", "mht", "mhtml"), ("message/rfc822", ("email", "mail_source"))),
     "mbox": ("application/mbox", ("mbox", "mail_source")),
 }
 EPUB: Final = "epub"
@@ -162,7 +167,7 @@ LANGUAGES: Final = {
     "vhdl": "vhd vhdl",
     "vue": "vue",
     "astro": "astro",
-    "xml": "xml xsd xsl xslt",
+    "xml": "xsd xsl xslt",
     "zig": "zig",
 }
 CODE: Final = {extension: name for name, listed in LANGUAGES.items() for extension in listed.split()}
@@ -197,6 +202,8 @@ def type_by_name(path: str) -> FileType | None:
     language = code_language_of(path)
     if language is not None:
         return code_type(path, language)
+    if extension in XML:
+        return xml_type(path)
     if extension in MARKDOWN:
         mime = "text/mdx" if extension == "mdx" else "text/markdown"
         return FileType(path=path, mime=mime, media="text", parsers=("markdown", "text"))
@@ -226,6 +233,11 @@ def code_type(path: str, language: str) -> FileType:
     """Return the type of a source file in `language`."""
     mime = f"text/x-{language}"
     return FileType(path=path, mime=mime, media="code", parsers=("code", "text"), language=language)
+
+
+def xml_type(path: str) -> FileType:
+    """Return the type of a text in XML."""
+    return FileType(path=path, mime=XML_MIME, media="text", parsers=("xml", "code", "text"))
 
 
 def binary_type(path: str, mime: str) -> FileType | None:

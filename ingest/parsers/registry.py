@@ -32,6 +32,7 @@ from ingest.parsers.markup.mediawiki import parse_mediawiki
 from ingest.parsers.markup.org import parse_org
 from ingest.parsers.markup.rst import parse_rst
 from ingest.parsers.markup.tex import parse_tex
+from ingest.parsers.markup.xml import parse_xml
 from ingest.parsers.office.docx import parse_docx
 from ingest.parsers.office.epub import parse_epub
 from ingest.parsers.office.odf import parse_odf
@@ -64,6 +65,7 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "org": parse_org,
         "tex": parse_tex,
         "notebook": parse_notebook,
+        "xml": parse_xml,
         "svg": parse_svg,
         "docx": parse_docx,
         "pptx": parse_pptx,
@@ -102,6 +104,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "org": 1,
         "tex": 1,
         "notebook": 2,
+        "xml": 1,
         "svg": 2,
         "docx": 2,
         "pptx": 2,

@@ -2,8 +2,18 @@
 
 import re
 
-from ingest.parsers.file_types import code_type, data_type, html_type, mail_type, markup_type, text_type
+from ingest.parsers.file_types import (
+    XML_MIME,
+    code_type,
+    data_type,
+    html_type,
+    mail_type,
+    markup_type,
+    text_type,
+    xml_type,
+)
 from ingest.parsers.mail.mbox import is_mailbox
+from ingest.parsers.markup.xml import is_text, root_of
 from ingest.parsers.types import FileType
 
 HTML_START = re.compile(
@@ -17,14 +27,17 @@ JSON_START = re.compile(rb"\s*(?:\{\s*(?:\"[^\"\n]{0,200}\"\s*:|\})|\[\s*(?:[\[{
 NOTEBOOK_START = re.compile(rb"\s*\{\s*\"(?:cells|metadata|nbformat)\"\s*:")
 #: a line of a mail's header, and the headers of every mail
 MAIL_START = re.compile(
-    rb"(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
+    rb"^(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
     rb"|(?:DKIM|ARC|X)-[\w-]{1,60}|Authentication-Results|Content-Type):[ \t]",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 MAIL_LINES = (
     re.compile(rb"^From:[ \t]", re.I | re.M),
     re.compile(rb"^(?:Date|Message-ID):[ \t]", re.I | re.M),
 )
+WRITTEN_BY_PROGRAMS = re.compile(rb"^(?:MIME-Version|Received|Message-ID):[ \t]", re.I | re.M)
+#: lines that a program may store above a header
+MOST_LINES_BEFORE = 3
 #: mail servers on the way add kilobytes above the sender
 MAIL_HEADER_BYTES = 32 * 1024
 BLANK_LINE = re.compile(rb"\r?\n\r?\n")
@@ -41,7 +54,7 @@ INTERPRETERS = {
     "php": "php",
 }
 #: languages whose files may begin like an HTML page
-MAY_BEGIN_AS_PAGE = frozenset({"php", "vue", "svelte", "astro", "xml", "javascript", "typescript"})
+MAY_BEGIN_AS_PAGE = frozenset({"php", "vue", "svelte", "astro", "javascript", "typescript"})
 #: media that the file's name alone claims
 TEXT_MEDIA = frozenset({"text", "code", "transcript"})
 
@@ -58,6 +71,8 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
     """
     if named is None:
         return _sniff(content, head, path)
+    if named.mime == XML_MIME:
+        return _xml_kind(content, path)
     if named.media in TEXT_MEDIA and named.language not in MAY_BEGIN_AS_PAGE and HTML_START.match(head):
         return named if named.mime == "text/html" else html_type(path)
     if named.mime == "text/html" and not TAG.search(content):
@@ -73,12 +88,12 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     if SVG_START.match(head):
         return markup_type(path, "svg")
     if XML_START.match(head):
-        return code_type(path, "xml")
+        return _xml_kind(content, path)
     if NOTEBOOK_START.match(head) and b'"cell_type"' in head:
         return markup_type(path, "ipynb")
     if JSON_START.match(head):
         return data_type(path, "json")
-    if MAIL_START.match(head) and _is_mail(content[:MAIL_HEADER_BYTES]):
+    if _begins_mail(content[:MAIL_HEADER_BYTES]):
         return mail_type(path)
     if head.startswith(b"From ") and is_mailbox(content[:MAIL_HEADER_BYTES]):
         return mail_type(path, "mbox")
@@ -88,9 +103,22 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     return text_type(path)
 
 
-def _is_mail(start: bytes) -> bool:
-    """Return whether a mail header precedes the first blank line: a sender, and a date or an id, in any
-    order.
+def _xml_kind(content: bytes, path: str) -> FileType:
+    """Return the type of XML: a drawing, a page, another text, or code."""
+    root = root_of(content)
+    if root is None or not is_text(content, root):
+        return markup_type(path, "svg") if root == "svg" else code_type(path, "xml")
+    return html_type(path) if root == "html" else xml_type(path)
+
+
+def _begins_mail(start: bytes) -> bool:
+    """Return whether a mail's header begins on one of the first lines: a sender, and a date or an id.
+
+    Text may quote such lines; below other lines than blank ones a header also has what only programs write.
     """
-    header = BLANK_LINE.split(start, maxsplit=1)[0]
-    return all(line.search(header) for line in MAIL_LINES)
+    found = MAIL_START.search(start)
+    if found is None or start.count(b"\n", 0, found.start()) > MOST_LINES_BEFORE:
+        return False
+    header = BLANK_LINE.split(start[found.start() :], maxsplit=1)[0]
+    needed = MAIL_LINES if not start[: found.start()].strip() else (*MAIL_LINES, WRITTEN_BY_PROGRAMS)
+    return all(line.search(header) for line in needed)

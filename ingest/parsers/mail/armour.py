@@ -8,6 +8,9 @@ from ingest.parsers.mail.text import PlacedLine
 
 PGP: Final = re.compile(r"-----BEGIN PGP (MESSAGE|SIGNATURE|SIGNED MESSAGE|PUBLIC KEY BLOCK)-----\s*")
 UUENCODED: Final = re.compile(r"begin(?:-base64)? [0-7]{3,4} (\S.{0,200})")
+#: a line is its number of bytes, then groups of four signs, of which blanks may be cut at the end
+UUENCODED_LINE: Final = re.compile(r"[!-M][ -`]+")
+SHORTEST_ENCODED: Final = 5
 #: lines below the first one of a signed text
 ARMOUR_HEADER: Final = re.compile(r"Hash: [\w, -]+")
 
@@ -35,4 +38,9 @@ def without_armour(placed: Sequence[PlacedLine]) -> tuple[list[PlacedLine], list
 
 
 def _is_encoded(lines: Sequence[PlacedLine]) -> bool:
-    return bool(lines) and len(lines[0][0]) > 4 and " " not in lines[0][0].strip()
+    """Return whether the first of the lines is in base64, or in uuencode, which may have blanks."""
+    line = lines[0][0].rstrip() if lines else ""
+    if len(line) < SHORTEST_ENCODED or not line.isascii():
+        return False
+    groups = -(-((ord(line[0]) - ord(" ")) % 64) // 3)
+    return " " not in line or (UUENCODED_LINE.fullmatch(line) is not None and len(line) <= 1 + 4 * groups)

@@ -12,6 +12,9 @@ from ingest.parsers.types import FileType, Outline
 
 #: a file without any of these is no mail, whatever its name
 MAIL_HEADERS: Final = frozenset({"from", "to", "subject", "date", "received", "message-id", "mime-version"})
+#: lines before the header: a banner, an answer of the server, blank lines, the rest of another line
+MAX_LINES_BEFORE: Final = 20
+MAX_SIZE_DIGITS: Final = 12
 #: a mail of 100 MB has 1.4 million lines
 MAX_LINES: Final = 3_000_000
 
@@ -25,10 +28,8 @@ def parse_email(content: bytes, file: FileType) -> Outline:
         ParseRefused: the mail is encrypted (`encrypted`) or has more than MAX_LINES lines (`too_large`).
         ValueError: the file is no mail.
     """
-    lines = bounded_lines(content)
-    mail = read_part(lines, 1, len(lines) + 1)
-    if not MAIL_HEADERS & mail.header_spans.keys():
-        raise ValueError("it lacks the header of a mail")
+    lines = bounded_lines(_without_frame(content))
+    mail = _read_mail(lines)
     reader = MailReader(lines, file)
     reader.read_mail(mail)
     if not reader.has_text and reader.is_locked:
@@ -37,6 +38,26 @@ def parse_email(content: bytes, file: FileType) -> Outline:
         title=mail.header("subject") or reader.first_words,
         metadata=stated_metadata(mail),
     )
+
+
+def _without_frame(content: bytes) -> bytes:
+    """Return a mail of Apple Mail without its size, which becomes a blank line, and its property list."""
+    size, line_end, rest = content.partition(b"\n")
+    is_framed = line_end and len(size) < MAX_SIZE_DIGITS and size.strip().isdigit()
+    return line_end + rest[: int(size)] if is_framed else content
+
+
+def _read_mail(lines: Sequence[bytes]) -> MailPart:
+    """Return the mail of a file, which begins with its header or some lines of the program that stored it.
+
+    Raises:
+        ValueError: none of the first lines begins a header.
+    """
+    for start in range(1, min(len(lines), MAX_LINES_BEFORE) + 1):
+        mail = read_part(lines, start, len(lines) + 1)
+        if MAIL_HEADERS & mail.header_spans.keys():
+            return mail
+    raise ValueError("it lacks the header of a mail")
 
 
 def bounded_lines(content: bytes) -> Sequence[bytes]:
