@@ -80,7 +80,13 @@ BINARY_EXTENSIONS: Final = {
     "msg": OUTLOOK,
 }
 #: subtitles and transcripts: extension -> mime
-TRANSCRIPTS: Final = {"srt": "application/x-subrip", "vtt": "text/vtt"}
+TRANSCRIPTS: Final = {
+    "srt": "application/x-subrip",
+    "vtt": "text/vtt",
+    "sbv": "text/x-subviewer",
+    **dict.fromkeys(("ass", "ssa"), "text/x-ssa"),
+    **dict.fromkeys(("ttml", "dfxp"), "application/ttml+xml"),
+}
 #: Office files by extension: kind, and mime type of this variant
 OOXML: Final = "application/vnd.openxmlformats-officedocument"
 MACROS: Final = "macroEnabled.12"

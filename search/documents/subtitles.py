@@ -1,4 +1,4 @@
-"""Parser of subtitles and transcripts in WebVTT and SubRip: cues with times, text and speaker.
+"""Parser of subtitles in WebVTT, SubRip, SubViewer, SubStation Alpha and TTML: cues with times and speakers.
 
 It is home-made, as the two common libraries either reject a file for one broken cue or return its text
 without a warning.
@@ -9,12 +9,26 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+# Lines that show the format.
+_HEAD_LINES = 20
 #: Maximum share of broken cues; above it the times of a file are unreliable.
 MAX_BROKEN_SHARE = 0.1
 _TIME = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
-_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
+#: Between the times SubViewer has a comma.
+_TIMING = re.compile(rf"\s*{_TIME}(?:\s*-->\s*|,){_TIME}(?:\s.*)?")
 #: A line of times, readable or not; an arrow later in a line is text.
-_ARROW = re.compile(r"\s*(?:[0-9]\S{0,30}\s*)?-->")
+_ARROW = re.compile(rf"\s*(?:[0-9]\S{{0,30}}\s*)?-->|{_TIME},{_TIME}\s*$")
+#: A line of SubStation Alpha: layer, start, end, style, speaker, four more fields, text.
+_DIALOGUE = re.compile(r"Dialogue:[^,]*,([^,]*),([^,]*),[^,]*,([^,]*),(?:[^,]*,){4}(.*)")
+_SCRIPT_TITLE = re.compile(r"Title:\s*(.*)")
+_BREAKS = re.compile(r"\\[Nnh]")
+_TTML = re.compile(r"<(?:\w+:)?tt[\s>]")
+#: A paragraph of TTML with its attributes, and each of its times.
+_PARAGRAPH = re.compile(r"<(?:\w+:)?p\b([^<>]*)>(.*?)</(?:\w+:)?p\s*>", re.DOTALL)
+_PARAGRAPH_END = re.compile(r"</(?:\w+:)?p\s*>")
+_ANY_TAG = re.compile(r"<(/?)([^<>\s/]+)[^<>]*>")
+_ATTRIBUTE = re.compile(r"\b(begin|end|dur)\s*=\s*[\"']([0-9][0-9:]*(?:\.[0-9]+)?)(h|m|s|ms)?[\"']")
+_UNITS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 #: WebVTT blocks that are no cues.
 _ASIDE = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 _HEADER = re.compile(r"\ufeff?WEBVTT(?:[ \t]+-?[ \t]*(.*))?")
@@ -65,7 +79,7 @@ def read_cues(lines: Sequence[str]) -> Transcript:
 
     Raises: NoCues if there is none, or if more than MAX_BROKEN_SHARE of them have no readable times.
     """
-    drafts = list(_drafts(lines))
+    drafts = list(_drafts_of(lines))
     broken = tuple(draft.line for draft in drafts if draft.times is None)
     if len(broken) > MAX_BROKEN_SHARE * len(drafts):
         raise NoCues(f"{len(broken)} of {len(drafts)} cues lack readable times, in line {broken[0]} first.")
@@ -74,8 +88,47 @@ def read_cues(lines: Sequence[str]) -> Transcript:
     cues = tuple(cue for cue in _cues(drafts) if cue.text)
     if not cues:
         raise NoCues("The file contains no cue with text.")
-    header = _HEADER.fullmatch(lines[0])
+    header = _HEADER.fullmatch(lines[0]) or next(filter(None, map(_SCRIPT_TITLE.match, lines[:_HEAD_LINES])), None)
     return Transcript(cues=cues, title=_strip_markup(header[1] or "") if header else "", broken_lines=broken)
+
+
+def _drafts_of(lines: Sequence[str]) -> Iterator[_Draft]:
+    """Return the cues by the format that the first lines show."""
+    if any(map(_TTML.search, lines[:_HEAD_LINES])):
+        return _drafts_of_ttml("\n".join(lines))
+    if lines and lines[0].lstrip("\ufeff").strip().lower() == "[script info]":
+        return _drafts_of_script(lines)
+    return _drafts(lines)
+
+
+def _drafts_of_script(lines: Sequence[str]) -> Iterator[_Draft]:
+    for number, line in enumerate(lines, start=1):
+        if found := _DIALOGUE.match(line):
+            start, end, speaker, text = found.groups()
+            voice = f"<v {speaker.strip()}>" if speaker.strip() else ""
+            times = _times(f"{start.strip()} --> {end.strip()}")
+            yield _Draft(line=number, times=times, lines=[voice + _BREAKS.sub(" ", text)])
+
+
+def _drafts_of_ttml(text: str) -> Iterator[_Draft]:
+    line, end = 1, 0
+    last = max((found.end() for found in _PARAGRAPH_END.finditer(text)), default=0)
+    for found in _PARAGRAPH.finditer(text, 0, last):
+        line, end = line + text.count("\n", end, found.start()), found.start()
+        stated = {name: _time_of_ttml(clock, unit) for name, clock, unit in _ATTRIBUTE.findall(found[1])}
+        start, stop = stated.get("begin", -1), stated.get("end", -1)
+        if "dur" in stated:
+            stop = start + stated["dur"]
+        words = _ANY_TAG.sub(lambda tag: " " if tag[2].endswith("br") else "", found[2])
+        yield _Draft(line=line, times=(start, stop) if 0 <= start <= stop else None, lines=[words])
+
+
+def _time_of_ttml(clock: str, unit: str) -> int:
+    """Return the milliseconds of `1.5` seconds, or of `00:00:01.500`; the frames of a fourth part are left out."""
+    parts = [float(part or 0) for part in clock.split(":")[:3]]
+    if unit or len(parts) < 3:
+        return int(parts[0] * _UNITS[unit or "s"])
+    return int((parts[0] * 60 + parts[1]) * 60_000 + parts[2] * 1_000)
 
 
 def _drafts(lines: Sequence[str]) -> Iterator[_Draft]:

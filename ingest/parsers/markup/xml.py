@@ -126,8 +126,8 @@ def _local(name: str) -> str:
 class _Parser(HTMLParser):
     """A parser to which no element is special."""
 
-    CDATA_CONTENT_ELEMENTS = ()
-    RCDATA_CONTENT_ELEMENTS = ()
+    def set_cdata_mode(self, elem: str, **options: bool) -> None:
+        """Do nothing: `script` and `title` may hold elements."""
 
 
 class _Names(_Parser):
