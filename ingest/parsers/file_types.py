@@ -40,7 +40,10 @@ STRUCTURED_PARSERS: Final = {
 }
 #: XML of texts in any vocabulary, by content; configuration and data are code
 XML: Final = frozenset(
-    "xml dbk docbook dita ditamap tei fb2 xlf xliff tmx opml enex wxr rss atom nxml jats".split()
+    {
+        *("xml", "dbk", "docbook", "dita", "ditamap", "tei", "fb2", "xlf", "xliff", "tmx", "opml", "enex"),
+        *("wxr", "rss", "atom", "nxml", "jats"),
+    }
 )
 #: formats with a parser of their own: extension -> (mime, ladder)
 MARKUP: Final = {

@@ -88,7 +88,9 @@ def read_cues(lines: Sequence[str]) -> Transcript:
     cues = tuple(cue for cue in _cues(drafts) if cue.text)
     if not cues:
         raise NoCues("The file contains no cue with text.")
-    header = _HEADER.fullmatch(lines[0]) or next(filter(None, map(_SCRIPT_TITLE.match, lines[:_HEAD_LINES])), None)
+    header = _HEADER.fullmatch(lines[0]) or next(
+        filter(None, map(_SCRIPT_TITLE.match, lines[:_HEAD_LINES])), None
+    )
     return Transcript(cues=cues, title=_strip_markup(header[1] or "") if header else "", broken_lines=broken)
 
 
@@ -124,7 +126,7 @@ def _drafts_of_ttml(text: str) -> Iterator[_Draft]:
 
 
 def _time_of_ttml(clock: str, unit: str) -> int:
-    """Return the milliseconds of `1.5` seconds, or of `00:00:01.500`; the frames of a fourth part are left out."""
+    """Return the milliseconds of `1.5` seconds, or of `00:00:01.500`; without frames, a fourth part."""
     parts = [float(part or 0) for part in clock.split(":")[:3]]
     if unit or len(parts) < 3:
         return int(parts[0] * _UNITS[unit or "s"])

@@ -6,6 +6,7 @@ stands within text, the text flows on; of any other it is a block.
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Final
 
@@ -38,6 +39,7 @@ NAMES: Final = {
 TITLES: Final = frozenset({"title", "head", "heading", "book-title"})
 #: roots whose `head` has metadata
 WITH_HEAD: Final = frozenset({"opml", "html", "tt"})
+MAX_LEVEL: Final = 6
 #: within these every unknown element is part of the text
 FLOWING: Final = frozenset({"p", "pre", "td", "dt"})
 #: elements without text for a reader
@@ -46,12 +48,15 @@ UNREAD: Final = frozenset(
 )
 #: attributes that hold the text of an element
 TEXT_ATTRIBUTES: Final = {"outline": ("text", "_note"), "worksheet": ("ss:name",)}
-#: elements whose marked section is a page of HTML
-PAGES: Final = re.compile(
-    r"(<(?:content(?::encoded)?|excerpt:encoded|description|summary)\b[^<>]*>\s*)<!\[CDATA\[(.*?)\]\]>", re.DOTALL
+#: a marked section; in these elements it is a page of HTML
+MARKED: Final = re.compile(
+    r"(<(?:content(?::encoded)?|excerpt:encoded|description|summary)\b[^<>]*>\s*)?<!\[CDATA\[(.*?)\]\]>",
+    re.DOTALL,
 )
-MARKED: Final = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-DECLARATION: Final = re.compile(r"<\?.*?\?>|<!DOCTYPE\s[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL)
+#: characters with the declarations of a file
+HEAD_CHARS: Final = 4_096
+INSTRUCTION: Final = re.compile(r"<\?(?:xml|mso-application)\b[^<>]*\?>")
+DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^\[<>]*(?:\[(?:(?!\]\s*>).)*\]\s*)?>", re.DOTALL)
 #: roots of configuration and data, which are read as code
 CODE_ROOTS: Final = frozenset(
     {
@@ -64,12 +69,27 @@ CODE_ROOTS: Final = frozenset(
 TEXT_ROOTS: Final = frozenset(
     {
         *("article", "book", "chapter", "section", "refentry", "set", "glossary", "appendix", "preface"),
-        *("topic", "concept", "task", "reference", "glossentry", "dita", "map", "bookmap", "tei", "teicorpus"),
+        *(
+            "topic",
+            "concept",
+            "task",
+            "reference",
+            "glossentry",
+            "dita",
+            "map",
+            "bookmap",
+            "tei",
+            "teicorpus",
+        ),
         *("fictionbook", "xliff", "tmx", "opml", "en-export", "note", "rss", "feed", "rdf", "worddocument"),
         *("workbook", "html"),
     }
 )
-ROOT: Final = re.compile(rb"\s*(?:<(?:\?.*?\?|!--.*?--|!DOCTYPE\s[^\[>]*(?:\[.*?\]\s*)?)>\s*)*<([A-Za-z_][\w.:-]*)", re.DOTALL)
+ROOT: Final = re.compile(
+    rb"\s*(?:<(?:\?(?:(?!\?>).)*\?|!--(?:(?!-->).)*--|!DOCTYPE\s[^\[>]*(?:\[(?:(?!\]\s*>).)*\]\s*)?)>\s*)*"
+    rb"<([A-Za-z_][\w.:-]*)",
+    re.DOTALL,
+)
 TEXT_BETWEEN: Final = re.compile(r">([^<>]+)<")
 #: words of a sentence, and the share of a text's characters that are in sentences
 SENTENCE_WORDS: Final = 5
@@ -80,7 +100,7 @@ READ_BYTES: Final = 65_536
 def root_of(content: bytes) -> str | None:
     """Return the name of a file's first element without its name space, lower case; None if it isn't XML."""
     found = ROOT.match(content[:READ_BYTES].removeprefix(b"\xef\xbb\xbf"))
-    return None if found is None else _local(found[1].decode().lower())
+    return None if found is None else found[1].decode().lower().rpartition(":")[2]
 
 
 def is_text(content: bytes, root: str) -> bool:
@@ -114,13 +134,23 @@ def parse_xml(content: bytes, file: FileType) -> Outline:
 
 def _unmarked(text: str) -> str:
     """Return XML without declarations and marked sections, with the same lines."""
-    text = DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), text)
-    text = PAGES.sub(lambda found: found[1] + DECLARATION.sub("", found[2]), text)
-    return MARKED.sub(lambda found: found[1].replace("&", "&amp;").replace("<", "&lt;"), text)
+    text = _undeclared(text)
+    last = text.rfind("]]>") + len("]]>")
+    return MARKED.sub(_unmark, text[:last]) + text[last:]
 
 
-def _local(name: str) -> str:
-    return name.rpartition(":")[2]
+def _unmark(found: re.Match[str]) -> str:
+    opening, text = found.groups()
+    return text.replace("&", "&amp;").replace("<", "&lt;") if opening is None else opening + _undeclared(text)
+
+
+def _undeclared(text: str) -> str:
+    head = INSTRUCTION.sub(_line_ends, text[:HEAD_CHARS], count=2)
+    return DOCTYPE.sub(_line_ends, head, count=1) + text[HEAD_CHARS:]
+
+
+def _line_ends(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
 
 
 class _Parser(HTMLParser):
@@ -147,7 +177,7 @@ class _Names(_Parser):
         return frozenset(name for name, count in self._within.items() if 2 * count > self._all[name])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._open[-1].append(_local(tag))
+        self._open[-1].append(tag.rpartition(":")[2])
         self._open.append([])
         self._has_text.append(False)
 
@@ -165,29 +195,51 @@ class _Names(_Parser):
             self._within += inner
 
 
+@dataclass(slots=True, kw_only=True)
+class _Element:
+    """An open element."""
+
+    name: str
+    #: the HTML element that it is read as
+    tag: str
+    #: levels of the headings above it, and above what is in it
+    level: int
+    inner_level: int
+    #: whether unknown elements in it are part of its text
+    flows: bool
+    is_title: bool
+
+
 class _XmlReader(_Parser, PageReader):
     """A reader of XML as a page, whose titles are headings."""
 
     def __init__(self, inline: frozenset[str]) -> None:
         super().__init__(whole=True)
         self._inline = inline
-        #: the names of the open elements, and how many of them have a title
-        self._path: list[tuple[str, bool]] = []
-        self._tags: list[str] = []
-        #: the number of open elements with the title that is open; 0 outside of titles
-        self._title_depth = 0
+        self._top = _Element(name="", tag="", level=0, inner_level=0, flows=False, is_title=False)
+        self._path: list[_Element] = []
+        #: the numbers of open elements by name
+        self._open_names: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        name = _local(tag)
-        mapped = self._tag_of(tag, name)
-        if mapped in HEADINGS and not self._title_depth:
-            if self._path:
-                self._path[-1] = (self._path[-1][0], True)
-            self._title_depth = len(self._path) + 1
-        elif self._title_depth and name in NAMES:
+        name, around = tag.rpartition(":")[2], self._path[-1] if self._path else self._top
+        mapped = self._tag_of(tag, name, around)
+        is_title = mapped in HEADINGS
+        if is_title:
+            around.inner_level = int(mapped[1])
+        elif around.is_title and name in NAMES:
             self.handle_data(" ")
-        self._path.append((name, False))
-        self._tags.append(mapped)
+        self._path.append(
+            _Element(
+                name=name,
+                tag=mapped,
+                level=around.inner_level,
+                inner_level=around.inner_level,
+                flows=around.flows or mapped in FLOWING,
+                is_title=around.is_title or is_title,
+            )
+        )
+        self._open_names[name] += 1
         super().handle_starttag(mapped, attrs)
         given = dict(attrs)
         for attribute in TEXT_ATTRIBUTES.get(name, ()):
@@ -198,26 +250,26 @@ class _XmlReader(_Parser, PageReader):
         self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        name = _local(tag)
-        if not any(name == each for each, _ in self._path):
+        name = tag.rpartition(":")[2]
+        if not self._open_names[name]:
             return
         closed = ""
         while closed != name:
-            closed, _ = self._path.pop()
-            super().handle_endtag(self._tags.pop())
-            if self._title_depth > len(self._path):
-                self._title_depth = 0
+            element = self._path.pop()
+            closed = element.name
+            self._open_names[closed] -= 1
+            super().handle_endtag(element.tag)
 
-    def _tag_of(self, tag: str, name: str) -> str:
-        """Return the HTML element that an element is read as where it stands."""
-        if self._title_depth:
+    def _tag_of(self, tag: str, name: str, around: _Element) -> str:
+        """Return the HTML element that an element is read as within `around`."""
+        if around.is_title:
             return "span"
         if name in UNREAD or (tag.startswith("wp:") and "comment" not in name):
             return "script"
-        if name in TITLES and not (name == "head" and self._path and self._path[0][0] in WITH_HEAD):
-            return f"h{min(6, 1 + sum(has_title for _, has_title in self._path))}"
+        if name in TITLES and not (name == "head" and self._path and self._path[0].name in WITH_HEAD):
+            return f"h{min(MAX_LEVEL, around.level + 1)}"
         if mapped := NAMES.get(name):
             return "span" if mapped == "p" and name in self._inline else mapped
         if name in BLOCKS or name in HEADINGS:
             return name
-        return "span" if name in self._inline or not FLOWING.isdisjoint(self._tags) else "div"
+        return "span" if name in self._inline or around.flows else "div"

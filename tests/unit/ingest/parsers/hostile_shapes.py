@@ -435,6 +435,20 @@ SHAPES: Mapping[str, tuple[str, Shapes]] = {
         ),
     ),
     "notebook": ("a.ipynb", _NOTEBOOKS),
+    "xml": (
+        "a.xml",
+        {
+            "titles": _many("<a><title>b</title>", "<book>"),
+            "ends": _many("</a>", "<book>" + "<b>" * 100),
+            "sections": _many("<![CDATA[a", "<content>"),
+            "pages": _many("<content><![CDATA[a", "", "]]>"),
+            "entities": _many('<!ENTITY a "', "<book>"),
+            "declarations": _many("<?xml ", "<book>"),
+            "types": _many("<!DOCTYPE a [", "<book>"),
+            "comments": _many("<!---->"),
+            "names": _many("<a:b c='", "<book>"),
+        },
+    ),
     "svg": (
         "a.svg",
         _HTML | {"spans": _many("a<b>", "<svg><text>"), "entities": _many('<!ENTITY a "', "<svg>")},

@@ -56,7 +56,7 @@ def test_html_is_recognised_under_names_of_text_but_not_of_code(subtests):
         with subtests.test(case=path):
             parsed = parse(PAGE, path)
             assert (parsed.parser, parsed.title, parsed.mime) == ("html", "Visiting the lock", "text/html")
-    for path in ["a.php", "a.vue", "a.xml", "a.svelte"]:  # code that may begin as a page
+    for path in ["a.php", "a.vue", "a.svelte"]:  # code that may begin as a page
         with subtests.test(case=path):
             assert identify(PAGE, path).media == "code"
 
