@@ -17,6 +17,9 @@ _REFUSALS: Final = {
     "encrypted": _("It opens only with a password. Save a copy without one."),
     "old_format": _("An old Office format. Save it as .docx, .pptx or .xlsx."),
     "damaged": _("It is damaged or cut off. Replace it with a complete copy."),
+    "lfs_pointer": _(
+        "Git LFS keeps its content elsewhere. Fetch it (git lfs pull), and add the file itself."
+    ),
     "wrong_type": _("It is not what its name says."),
     "xml_entities": _("Its XML declares entities that can grow without end."),
     "archive_bomb": _("It would unpack to an implausible size."),

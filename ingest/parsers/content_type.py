@@ -25,6 +25,9 @@ from ingest.parsers.types import FileType
 from search.documents.charset import MARKS, wide_charset
 
 HEAD_BYTES = 4096
+#: beginning of a file that stands for one in Git LFS, and a size above that of any
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+LFS_BYTES = 1024
 #: mime type of bytes of unknown type
 OCTETS = "application/octet-stream"
 #: bytes that text files do not hold (tab, line ends, form feed and escape aside)
@@ -65,6 +68,8 @@ def identify(content: bytes, path: str) -> FileType:
     Raises:
         ParseRefused: nothing here reads such a file (`no_parser`).
     """
+    if content.startswith(LFS_POINTER) and len(content) < LFS_BYTES:
+        raise ParseRefused("lfs_pointer", "it is a pointer of Git LFS, whose file isn't here: git lfs pull")
     extension = extension_of(path)
     named = type_by_name(path)
     if (office := _office_type(content, path, named)) is not None:

@@ -55,6 +55,10 @@ MARKUP: Final = {
     "org": ("text/org", ("org", "text")),
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
+    **dict.fromkeys(("ics", "ical", "ifb"), ("text/calendar", ("calendar", "text"))),
+    **dict.fromkeys(("vcf", "vcard"), ("text/vcard", ("contacts", "text"))),
+    **dict.fromkeys(("drawio", "dio"), ("application/vnd.jgraph.mxfile", ("drawio", "text"))),
+    "excalidraw": ("application/vnd.excalidraw+json", ("excalidraw", "structured", "text")),
 }
 XML_MIME: Final = "application/xml"
 OUTLOOK: Final = "application/vnd.ms-outlook"

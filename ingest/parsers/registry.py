@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ingest.parsers.content_type import identify
+from ingest.parsers.data.encoded import leave_out_encoded
 from ingest.parsers.data.notebook import parse_notebook
 from ingest.parsers.data.properties import parse_properties
 from ingest.parsers.data.structured import parse_log, parse_structured
@@ -17,10 +18,12 @@ from ingest.parsers.data.transcript import parse_transcript
 from ingest.parsers.decode import check_charset
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
+from ingest.parsers.images.diagram import parse_drawio, parse_excalidraw
 from ingest.parsers.images.image import parse_image
 from ingest.parsers.images.ocr import is_ocr_installed
 from ingest.parsers.images.svg import parse_svg
 from ingest.parsers.language import UNDETERMINED, language_of
+from ingest.parsers.mail.cards import parse_calendar, parse_contacts
 from ingest.parsers.mail.mbox import parse_mbox
 from ingest.parsers.mail.outlook import parse_outlook
 from ingest.parsers.mail.parse import parse_email
@@ -41,7 +44,7 @@ from ingest.parsers.office.rtf import parse_rtf
 from ingest.parsers.office.text import parse_office_text
 from ingest.parsers.office.visible_text import visible_text
 from ingest.parsers.office.xlsx import parse_xlsx
-from ingest.parsers.omissions import compare_words
+from ingest.parsers.omissions import Omission, compare_words
 from ingest.parsers.pdf.parse import parse_pdf
 from ingest.parsers.syntax.code import parse_code
 from ingest.parsers.text import parse_text
@@ -67,6 +70,10 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "notebook": parse_notebook,
         "xml": parse_xml,
         "svg": parse_svg,
+        "calendar": parse_calendar,
+        "contacts": parse_contacts,
+        "drawio": parse_drawio,
+        "excalidraw": parse_excalidraw,
         "docx": parse_docx,
         "pptx": parse_pptx,
         "xlsx": parse_xlsx,
@@ -106,6 +113,10 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "notebook": 2,
         "xml": 1,
         "svg": 2,
+        "calendar": 1,
+        "contacts": 1,
+        "drawio": 1,
+        "excalidraw": 1,
         "docx": 2,
         "pptx": 2,
         "xlsx": 2,
@@ -128,6 +139,8 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "text": 3,
     }
 )
+#: parsers that leave out encoded text by themselves
+OWN_ENCODED: Final = frozenset({"mail_source"})
 #: parsers of formats that have a charset of their own
 OWN_CHARSET: Final = frozenset({"properties"})
 #: parsers that read more where OCR is installed; versions of documents read with it end in WITH_OCR
@@ -199,6 +212,10 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
 def _read(parser: str, content: bytes, file: FileType) -> Outline:
     """Return the outline by one parser, marked as read in part if much of the visible text is missing."""
     outline = PARSERS[parser](content, file)
+    lines, left_out = leave_out_encoded(outline.lines, is_code=file.media == "code")
+    if left_out and parser not in OWN_ENCODED:
+        omission = Omission(kind="encoded_data", amount=left_out)
+        outline = replace(outline, lines=lines, omissions=(*outline.omissions, omission))
     if parser not in VISIBLE_TEXT:
         return outline
     missing = compare_words(VISIBLE_TEXT[parser](content), outline.lines)

@@ -25,6 +25,12 @@ SVG_START = re.compile(
 XML_START = re.compile(rb"\s*<\?xml\s")
 JSON_START = re.compile(rb"\s*(?:\{\s*(?:\"[^\"\n]{0,200}\"\s*:|\})|\[\s*(?:[\[{\"\d\]-]|true|false|null))")
 NOTEBOOK_START = re.compile(rb"\s*\{\s*\"(?:cells|metadata|nbformat)\"\s*:")
+#: what files with a parser of their own begin with -> one of its extensions
+STARTS = {
+    re.compile(rb"\s*BEGIN:VCALENDAR\b", re.IGNORECASE): "ics",
+    re.compile(rb"\s*BEGIN:VCARD\b", re.IGNORECASE): "vcf",
+    re.compile(rb"\s*<(?:mxfile|mxGraphModel)\b"): "drawio",
+}
 #: a line of a mail's header, and the headers of every mail
 MAIL_START = re.compile(
     rb"^(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
@@ -93,6 +99,9 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
         return markup_type(path, "ipynb")
     if JSON_START.match(head):
         return data_type(path, "json")
+    for start, extension in STARTS.items():
+        if start.match(head):
+            return markup_type(path, extension)
     if _begins_mail(content[:MAIL_HEADER_BYTES]):
         return mail_type(path)
     if head.startswith(b"From ") and is_mailbox(content[:MAIL_HEADER_BYTES]):

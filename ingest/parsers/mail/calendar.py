@@ -11,7 +11,7 @@ from ingest.parsers.types import LineSpan
 
 MAX_EVENTS, MAX_ATTENDEES, MAX_FOLDED_LINES = 500, 500, 2_000
 EVENTS: Final = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
-PROPERTY: Final = re.compile(r'([\w-]{1,60})((?:;[\w-]{1,60}=(?:"[^"]*"|[^":;]*))*):(.*)', re.DOTALL)
+PROPERTY: Final = re.compile(r'([\w.-]{1,60})((?:;[\w-]{1,60}(?:=(?:"[^"]*"|[^":;]*))?)*):(.*)', re.DOTALL)
 NAME: Final = re.compile(r';CN=(?:"([^"]*)"|([^":;]*))', re.IGNORECASE)
 ZONE: Final = re.compile(r';TZID=(?:"([^"]*)"|([^":;]*))', re.IGNORECASE)
 TIME: Final = re.compile(r"(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})\d{2}(Z?))?")
@@ -35,7 +35,7 @@ def read_events(placed: Sequence[PlacedLine], most: int = MAX_EVENTS) -> list[Ca
 def _events(placed: Sequence[PlacedLine]) -> Iterator[CalendarEvent]:
     open_components: list[str] = []
     properties: list[tuple[str, str, str, LineSpan]] = []
-    for line, span in _unfold(placed):
+    for line, span in unfold(placed):
         match = PROPERTY.fullmatch(line)
         if match is None:
             continue
@@ -53,7 +53,7 @@ def _events(placed: Sequence[PlacedLine]) -> Iterator[CalendarEvent]:
         yield _event(properties)
 
 
-def _unfold(placed: Sequence[PlacedLine]) -> Iterator[PlacedLine]:
+def unfold(placed: Sequence[PlacedLine]) -> Iterator[PlacedLine]:
     """Yield the lines with those joined that begin with a blank, at most MAX_FOLDED_LINES."""
     pieces: list[str] = []
     spans: list[LineSpan] = []
@@ -82,11 +82,13 @@ def _event(properties: Sequence[tuple[str, str, str, LineSpan]]) -> CalendarEven
             end = next((times[key][0] for key in ("DTEND", "DUE") if key in times), "")
             event.facts.append((f"When: {' to '.join(filter(None, (times[name][0], end)))}", span))
         elif name in SHOWN:
-            text = _person(parameters, value) if name == "ORGANIZER" else _text(value)
+            text = _person(parameters, value) if name == "ORGANIZER" else unescape(value)
             if text:
                 event.facts.append((f"{SHOWN[name]}: {' '.join(text.split())}", span))
         elif name == "DESCRIPTION":
-            event.description += [(line.strip(), span) for line in _text(value).splitlines() if line.strip()]
+            event.description += [
+                (line.strip(), span) for line in unescape(value).splitlines() if line.strip()
+            ]
     if attendees:
         names = ", ".join(filter(None, (name for name, _ in attendees)))
         event.facts.append((f"Attendees: {names}", LineSpan.around([span for _, span in attendees])))
@@ -94,7 +96,8 @@ def _event(properties: Sequence[tuple[str, str, str, LineSpan]]) -> CalendarEven
     return event
 
 
-def _text(value: str) -> str:
+def unescape(value: str) -> str:
+    """Return a value without its escapes."""
     return ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
 
 

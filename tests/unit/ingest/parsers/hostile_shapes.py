@@ -449,6 +449,19 @@ SHAPES: Mapping[str, tuple[str, Shapes]] = {
             "names": _many("<a:b c='", "<book>"),
         },
     ),
+    "calendar": (
+        "a.ics",
+        _texts("BEGIN:VEVENT\nSUMMARY:a\n", "BEGIN:VEVENT\n", "END:VEVENT\n", " a\n", ";A=", "A:b\n"),
+    ),
+    "contacts": (
+        "a.vcf",
+        _texts("BEGIN:VCARD\nFN:a\n", "END:VCARD\n", "N;QUOTED-PRINTABLE:=\n", " a\n", ";A", "NOTE:\\;;\n"),
+    ),
+    "drawio": (
+        "a.drawio",
+        _HTML | {"labels": _many("<mxCell value='a'/>"), "pages": _many("<diagram>a", "<mxfile>")},
+    ),
+    "excalidraw": ("a.excalidraw", _DATA | {"texts": _many('{"text":"a"},', '{"elements":[', "{}]}")}),
     "svg": (
         "a.svg",
         _HTML | {"spans": _many("a<b>", "<svg><text>"), "entities": _many('<!ENTITY a "', "<svg>")},

@@ -466,3 +466,40 @@ def test_encoded_attached_mail_and_missing_boundaries_are_read(subtests):
             assert "Attachment: without a name (image/png)" in lines
     assert "Row home." in letter("Content-Type: multipart/mixed", "", "Row home.").outline.lines
     assert "Row in." in letter("Content-Type: text/plain", "", "<html><p>Row in.</p></html>").outline.lines
+
+
+MAIL = (
+    b"From: Inga <inga@quay.example>\nSubject: =?utf-8?q?Pr=C3=BCfung?=\nMessage-ID: <a@b>\n"
+    b"Date: Wed, 2 Jul 2008 11:10:38 +0200\n\nThe gantry.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"Microsoft Mail Internet Headers Version 2.0\n",
+        b" Aug 22 15:03:38 2008\n",
+        b"+OK message follows\n",
+        b"\n\n",
+    ],
+)
+def test_mail_is_read_below_the_first_lines_of_a_program(before):
+    for path in ("a.eml", "unnamed"):
+        parsed = parse(before + MAIL, path)
+        assert (parsed.title, parsed.outline.lines[-1]) == ("Prüfung", "The gantry.")
+
+
+def test_mail_of_apple_mail_ends_before_its_property_list():
+    framed = b"%d\n%s<?xml version='1.0'?><plist/>\n" % (len(MAIL), MAIL)
+    assert parse(framed, "101.emlx").outline.lines[-1] == "The gantry."
+
+
+def test_notes_that_quote_a_mail_keep_their_first_lines():
+    assert parse(b"Hello,\nsee below\nFrom: a@b.example\nDate: today\n\nText\n", "unnamed").media == "text"
+
+
+def test_uuencoded_files_with_blanks_are_no_text():
+    body = b"begin 644 plan.bin\nM@DDJ YYDUXM AT-GY MMP-[]$78#CJ*WRSFB;9N:A[TABD.MNS7S_ !22^RG\n`\nend\n"
+    lines = parse(MAIL + b"\n" + body, "a.eml").outline.lines
+    assert not any("YYDUXM" in line for line in lines)
+    assert any("plan.bin" in line for line in lines)
