@@ -298,7 +298,7 @@ def test_long_line_is_cut_at_sentences_into_pieces_of_about_one_size(chunk_file,
 
 def document(lines, blocks, **outline) -> ParsedDocument:
     fields = {"title": "Title", "lang": "en", "mime": "application/pdf", "media": "pdf", "parser": "pdf"}
-    empty = {"language": None, "metadata": {}, "tags": (), "warnings": ()}
+    empty = {"language": None, "metadata": {}, "tags": (), "omissions": (), "warnings": ()}
     return ParsedDocument(outline=Outline(lines=lines, blocks=blocks, **outline), **fields, **empty)
 
 
