@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
-from ingest.chunking.tables import HEADER_ROWS, find_header
+from ingest.parsers.table_header import HEADER_ROWS, find_header
 from ingest.parsers.types import Block, LineSpan
 
 #: A header of more than this share of a chunk, one in so many, is not repeated.

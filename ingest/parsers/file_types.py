@@ -127,6 +127,8 @@ MAIL: Final = {
     **dict.fromkeys(("eml", "emlx", "mht", "mhtml"), ("message/rfc822", ("email", "mail_source"))),
     "mbox": ("application/mbox", ("mbox", "mail_source")),
 }
+#: pages with their pictures in one file, which are mails by form: extension -> mime
+WEB_ARCHIVES: Final = dict.fromkeys(("mht", "mhtml"), "multipart/related")
 EPUB: Final = "epub"
 
 LANGUAGES: Final = {
@@ -234,6 +236,8 @@ def type_by_name(path: str) -> FileType | None:
         return epub_type(path)
     if extension in MAIL:
         return mail_type(path, extension)
+    if extension in WEB_ARCHIVES:
+        return web_archive_type(path)
     if extension in TRANSCRIPTS:
         mime, parsers = TRANSCRIPTS[extension], ("transcript", "text")
         return FileType(path=path, mime=mime, media="transcript", parsers=parsers)
@@ -292,6 +296,12 @@ def mail_type(path: str, extension: str = "eml") -> FileType:
     """Return the type of an e-mail, or of a mailbox (`mbox`)."""
     mime, parsers = MAIL[extension]
     return FileType(path=path, mime=mime, media="email", parsers=parsers)
+
+
+def web_archive_type(path: str) -> FileType:
+    """Return the type of a page with its pictures in one file."""
+    parsers = ("web_archive", "mail_source")
+    return FileType(path=path, mime="multipart/related", media="text", parsers=parsers)
 
 
 def html_type(path: str) -> FileType:

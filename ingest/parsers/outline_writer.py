@@ -1,16 +1,24 @@
 """Writer of the outline of a document without lines of its own, block by block in reading order."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.table_header import (
+    CELL_BORDER,
+    HEADER_ROWS,
+    column_names,
+    find_header,
+    name_cells,
+)
 from ingest.parsers.titles import FIRST_LINE_CHARS
-from ingest.parsers.types import Block, BlockKind, LineSpan, OutlineDraft, PageSpan
+from ingest.parsers.types import Block, BlockKind, LineSpan, Outline, OutlineDraft, PageSpan
 from search.documents.charset import REPLACEMENT
 
-#: separator of the cells of a row
-CELL_BORDER: Final = " | "
+#: characters of a table's header above which each cell has the name of its column
+MAX_HEADER_CHARS: Final = 300
 #: successive empty cells of a row that are written; a sheet may leave out thousands
 MAX_EMPTY_CELLS: Final = 8
 #: characters of one document; a string that many cells share is written once per cell
@@ -69,9 +77,29 @@ class OutlineWriter(OutlineDraft):
             breaks = tuple(span.start + start for start in starts[1:])
             self.blocks.append(Block(kind=kind, span=span, breaks=breaks))
 
+    def write_outline(self, outline: Outline) -> None:
+        """Write the blocks of another document."""
+        for block in outline.blocks:
+            if block.kind == "heading":
+                self.write_heading(block.text, block.level)
+            else:
+                self.write_block(block.kind, outline.lines[block.span.start - 1 : block.span.end])
+
     def write_table(self, rows: Iterable[Sequence[str]]) -> None:
-        """Write a table, one line per row; rows without text are left out."""
-        self.write_block("table", (row_line(row) for row in rows))
+        """Write a table, one line per row; rows without text are left out.
+
+        Where the header is too long for each chunk, the cells of each row have the names of their columns.
+        """
+        rows = iter(rows)
+        first_rows = list(islice(rows, HEADER_ROWS))
+        lines = list(map(row_line, first_rows))
+        first, last = find_header(lines)
+        if sum(map(len, lines[first - 1 : last])) <= MAX_HEADER_CHARS:
+            self.write_block("table", chain(lines, map(row_line, rows)))
+            return
+        self.write_block("list", lines[:last])
+        named = name_cells(column_names(first_rows[first - 1 : last]), chain(first_rows[last:], rows))
+        self.write_block("list", chain.from_iterable(named))
 
     def _write(self, lines: Sequence[str]) -> LineSpan:
         if self.lines:

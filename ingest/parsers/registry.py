@@ -26,7 +26,7 @@ from ingest.parsers.language import UNDETERMINED, language_of
 from ingest.parsers.mail.cards import parse_calendar, parse_contacts
 from ingest.parsers.mail.mbox import parse_mbox
 from ingest.parsers.mail.outlook import parse_outlook
-from ingest.parsers.mail.parse import parse_email
+from ingest.parsers.mail.parse import parse_email, parse_web_archive
 from ingest.parsers.mail.source import parse_mail_source
 from ingest.parsers.markup.asciidoc import parse_asciidoc
 from ingest.parsers.markup.html import parse_html
@@ -83,6 +83,7 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "epub": parse_epub,
         "email": parse_email,
         "mail_source": parse_mail_source,
+        "web_archive": parse_web_archive,
         "mbox": parse_mbox,
         "outlook": parse_outlook,
         "table": parse_table,
@@ -117,18 +118,19 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "contacts": 1,
         "drawio": 1,
         "excalidraw": 1,
-        "docx": 2,
-        "pptx": 2,
-        "xlsx": 2,
-        "office_text": 1,
+        "docx": 3,
+        "pptx": 3,
+        "xlsx": 3,
+        "office_text": 2,
         "epub": 1,
         "email": 3,
         "mail_source": 1,
-        "table": 2,
+        "web_archive": 1,
+        "table": 3,
         "log": 2,
         "pdf": 3,
-        "odf": 1,
-        "rtf": 1,
+        "odf": 2,
+        "rtf": 2,
         "mbox": 1,
         "outlook": 1,
         "image": 1,

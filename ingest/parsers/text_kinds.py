@@ -1,15 +1,18 @@
 """Types of text files: the name decides, unless the content plainly contradicts it."""
 
 import re
+from codecs import BOM_UTF8
 
 from ingest.parsers.file_types import (
     XML_MIME,
     code_type,
     data_type,
+    extension_of,
     html_type,
     mail_type,
     markup_type,
     text_type,
+    web_archive_type,
     xml_type,
 )
 from ingest.parsers.mail.mbox import is_mailbox
@@ -19,6 +22,8 @@ from ingest.parsers.types import FileType
 HTML_START = re.compile(
     rb"\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
+#: the beginning of a page in a file without a known name, as programs export tables to `.xls`
+PAGE_START = re.compile(rb"\s*<(?:head|body|table|meta|style|title|div|h[1-6])\b", re.IGNORECASE)
 SVG_START = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)?(?:<!DOCTYPE\s+svg\b[^>]*>\s*)?<svg\b", re.DOTALL
 )
@@ -31,7 +36,7 @@ STARTS = {
     re.compile(rb"\s*BEGIN:VCARD\b", re.IGNORECASE): "vcf",
     re.compile(rb"\s*<(?:mxfile|mxGraphModel)\b"): "drawio",
 }
-#: a line of a mail's header, and the headers of every mail
+#: a line of a mail's header, and the headers of every mail: a sender, and a date or an id
 MAIL_START = re.compile(
     rb"^(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
     rb"|(?:DKIM|ARC|X)-[\w-]{1,60}|Authentication-Results|Content-Type):[ \t]",
@@ -44,6 +49,11 @@ MAIL_LINES = (
 WRITTEN_BY_PROGRAMS = re.compile(rb"^(?:MIME-Version|Received|Message-ID):[ \t]", re.I | re.M)
 #: lines that a program may store above a header
 MOST_LINES_BEFORE = 3
+#: header of a page with its pictures in one file; its sender, if it states any, is a program
+WEB_ARCHIVE = re.compile(rb"^Content-Type:[ \t]*(?:multipart/related|text/html)", re.I | re.M)
+SAVED_BY = re.compile(rb"^From:[ \t]*\"?<?Saved by", re.I | re.M)
+#: names under which Office programs and Confluence save such pages
+OFFICE_NAMES = frozenset({"doc", "xls", "ppt"})
 #: mail servers on the way add kilobytes above the sender
 MAIL_HEADER_BYTES = 32 * 1024
 BLANK_LINE = re.compile(rb"\r?\n\r?\n")
@@ -89,7 +99,8 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
 
 
 def _sniff(content: bytes, head: bytes, path: str) -> FileType:
-    if HTML_START.match(head):
+    head = head.removeprefix(BOM_UTF8)
+    if HTML_START.match(head) or PAGE_START.match(head):
         return html_type(path)
     if SVG_START.match(head):
         return markup_type(path, "svg")
@@ -102,6 +113,8 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     for start, extension in STARTS.items():
         if start.match(head):
             return markup_type(path, extension)
+    if _is_web_archive(content[:MAIL_HEADER_BYTES], path):
+        return web_archive_type(path)
     if _begins_mail(content[:MAIL_HEADER_BYTES]):
         return mail_type(path)
     if head.startswith(b"From ") and is_mailbox(content[:MAIL_HEADER_BYTES]):
@@ -131,3 +144,12 @@ def _begins_mail(start: bytes) -> bool:
     header = BLANK_LINE.split(start[found.start() :], maxsplit=1)[0]
     needed = MAIL_LINES if not start[: found.start()].strip() else (*MAIL_LINES, WRITTEN_BY_PROGRAMS)
     return all(line.search(header) for line in needed)
+
+
+def _is_web_archive(start: bytes, path: str) -> bool:
+    """Return whether a mail's header is that of pages, with a program as the sender or a name of Office."""
+    header = BLANK_LINE.split(start, maxsplit=1)[0]
+    if not MAIL_START.match(header) or not WEB_ARCHIVE.search(header):
+        return False
+    is_mail = all(line.search(header) for line in MAIL_LINES)
+    return not is_mail or SAVED_BY.search(header) is not None or extension_of(path) in OFFICE_NAMES

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from ingest.parsers.outline_writer import CELL_BORDER
+from ingest.parsers.table_header import CELL_BORDER
 from ingest.parsers.types import Block, LineSpan, Outline
 from ingest.renditions import parts
 from ingest.renditions.parts import Part

@@ -1,6 +1,5 @@
 """Parts of a CSV or TSV file: one table, with the lines of its records."""
 
-import csv
 from collections.abc import Iterator
 
 from ingest.parsers.data.table import find_layout, record_starts
@@ -15,18 +14,16 @@ MAX_RECORDS = 20_000
 
 def parts_of_table(outline: Outline) -> Iterator[Part]:
     """Yield the lines above the table, then the table."""
-    layout = find_layout(outline.lines)
+    layout = None if outline.origins else find_layout(outline.lines)  # lines of named cells are no table
     if layout is None or layout.delimiter is None:
         yield from parts_of_blocks(outline)
         return
     above = [line for line in outline.lines[: layout.first - 1] if line.strip()]
     if above:
         yield parts.paragraph([parts.clip(" ".join(above))], 1, layout.first - 1)
-    starts = record_starts(outline.lines, layout.first, layout.delimiter)
+    starts = record_starts(outline.lines, layout)
     ends = [*(start - 1 for start in starts[1:]), len(outline.lines)]
-    reader = csv.reader(
-        (f"{line}\n" for line in outline.lines[layout.first - 1 :]), delimiter=layout.delimiter
-    )
+    reader = layout.records(outline.lines[layout.first - 1 :])
     rows = [
         parts.row([[parts.clip(cell)] for cell in record], start, end)
         for start, end, record in zip(starts[:MAX_RECORDS], ends, reader, strict=False)

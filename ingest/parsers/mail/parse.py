@@ -60,6 +60,22 @@ def _read_mail(lines: Sequence[bytes]) -> MailPart:
     raise ValueError("it lacks the header of a mail")
 
 
+def parse_web_archive(content: bytes, file: FileType) -> Outline:
+    """Return the pages of a web archive: MHTML, or what Confluence, Word and Excel save as a single file.
+
+    Raises:
+        ParseRefused: it has more than MAX_LINES lines (`too_large`).
+        ValueError: the file holds no page.
+    """
+    lines = bounded_lines(content)
+    reader = MailReader(lines, file)
+    pages = list(reader.read_pages(read_part(lines, 1, len(lines) + 1)))
+    if not pages:
+        raise ValueError("it holds no page")
+    title = next(filter(None, (page.title for page in pages)), reader.first_words)
+    return reader.outline(title=title, metadata=pages[0].metadata, warnings=reader.warnings)
+
+
 def bounded_lines(content: bytes) -> Sequence[bytes]:
     """Return the lines of a file of mail.
 

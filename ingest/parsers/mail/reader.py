@@ -13,7 +13,7 @@ from ingest.parsers.mail.parts import MAX_DEPTH, MailPart, inner_parts, mail_lin
 from ingest.parsers.mail.text import PlacedLine, read_bytes, read_text
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.text import paragraphs
-from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, OutlineDraft
+from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline, OutlineDraft
 
 SHOWN_HEADERS: Final = ("From", "To", "Cc", "Date")
 MAX_PARTS: Final = 500
@@ -74,6 +74,15 @@ class MailReader(OutlineDraft):
         self._names, self._later = outer
         for part in later:
             self._read_section(part)
+
+    def read_pages(self, archive: MailPart) -> Iterator[Outline]:
+        """Write the pages of a web archive, which may have frames, and yield each as it was read."""
+        self._parts_left -= 1
+        if archive.content_type == "text/html":
+            yield self._write_html(read_text(self._raw, archive))
+        elif archive.content_type.startswith("multipart/"):
+            for part in islice(inner_parts(self._raw, archive), max(0, self._parts_left)):
+                yield from self.read_pages(part)
 
     def begin_section(self, heading: str, origin: LineSpan) -> None:
         """Write the heading of a mail among others, and allow for as many parts as a mail alone has."""
@@ -235,7 +244,7 @@ class MailReader(OutlineDraft):
             if len(words & written) < len(words):  # most invitations have the same text as a part of its own
                 self._write_text(event.description)
 
-    def _write_html(self, placed: Sequence[PlacedLine]) -> None:
+    def _write_html(self, placed: Sequence[PlacedLine]) -> Outline:
         # the mark of UTF-8 overrules the charset that the page states, in which it was encoded
         page = parse_html("\n".join(text for text, _ in placed).encode("utf-8-sig"), self._file)
         # a page of nothing but markup has no lines, and so no origins
@@ -247,6 +256,7 @@ class MailReader(OutlineDraft):
             self._note_text(inner)
             level = min(6, block.level + self._level - 1) if block.level else 0
             self._write(block.kind, inner, text=block.text, level=level, language=block.language)
+        return page
 
     def _write_text(self, placed: Sequence[PlacedLine]) -> None:
         if placed and PAGE_START.match(placed[0][0]):

@@ -7,24 +7,34 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
+from ingest.parsers.content_type import identify
+from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.drawings import (
     CHART,
-    CHART_ID,
+    CHECKED,
+    COMPATIBILITY,
     DIAGRAM,
     DIAGRAM_ID,
+    DRAWING,
+    RELATION_ID,
+    UNCHECKED,
     diagram_texts,
     write_chart,
 )
 from ingest.parsers.office.equations import MATH, equation_text
-from ingest.parsers.office.package import check_for_library, core_properties, open_office
+from ingest.parsers.office.links import embedded_line, embedded_warnings, link_line
+from ingest.parsers.office.normal_package import open_package
+from ingest.parsers.office.package import DAMAGE, check_for_library, core_properties
 from ingest.parsers.office.paragraph_numbers import WORD, Numbering, value_of
 from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 
-COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 PARAGRAPH, TABLE, ROW, CELL, BOX = (f"{WORD}{name}" for name in ("p", "tbl", "tr", "tc", "txbxContent"))
+INSERTED_FILE, LINK = f"{WORD}altChunk", f"{WORD}hyperlink"
+EMBEDDED_FILE: Final = "{urn:schemas-microsoft-com:office:office}OLEObject"
 FALLBACK: Final = f"{COMPATIBILITY}Fallback"
+DELETED: Final = (f"{WORD}del", f"{WORD}moveFrom")
 TEXT, SYMBOL, RUN = f"{WORD}t", f"{WORD}sym", f"{WORD}r"
 OLD_SHAPE: Final = "{urn:schemas-microsoft-com:vml}shape"
 DRAWN: Final = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
@@ -46,9 +56,7 @@ SYMBOLS: Final[Mapping[str, Mapping[str, str]]] = {
     "Wingdings 2": dict(zip("PORT\xa3", "✓✗☑☒☐", strict=True)),
 }
 #: deleted text, and content repeated for older programs
-LEFT_OUT: Final = frozenset(
-    {*(f"{WORD}{name}" for name in ("pPr", "rPr", "rt", "del", "moveFrom")), BOX, FALLBACK}
-)
+LEFT_OUT: Final = frozenset({*(f"{WORD}{name}" for name in ("pPr", "rPr", "rt")), *DELETED, BOX, FALLBACK})
 WRAPPERS: Final = frozenset(
     {
         *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")),
@@ -67,6 +75,9 @@ MAX_STYLE_CHAIN: Final = 10
 NOTE_PARTS: Final = ("/footnotes", "/endnotes")
 EDGE_PARTS: Final = ("/header", "/footer")
 #: fields with the number of the page, and what stands beside them
+LINK_FIELD = re.compile(r'\bHYPERLINK\s+(?:"([^"]+)"|([^\s\\"]+))')
+#: files inserted into inserted files are read to this depth
+MAX_INSERTED: Final = 3
 PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES|SECTION)\b")
 BESIDE_PAGE = re.compile(r"(?i)(?:[\W\d_]|\b(?:page|seite|pagina|página|of|von|sur|de|di|van)\b)*")
 
@@ -85,28 +96,29 @@ class ParagraphRole:
     is_contents: bool = False
 
 
-def parse_docx(content: bytes, file: FileType) -> Outline:
+def parse_docx(content: bytes, file: FileType, *, depth: int = 0) -> Outline:
     """Return the readable text of a Word document; the lines are the outline's own, as the file has none.
 
-    Automatic numbers stand before the text, comments after their paragraph. Text that was deleted under
-    change tracking and the table of contents are left out. Footnotes and endnotes come last, then page
-    headers and footers, each once.
+    Automatic numbers stand before the text, comments and targets of links after their paragraph. Text that
+    was deleted under change tracking and the table of contents are left out. Footnotes and endnotes come
+    last, then page headers and footers, each once. `depth` is that of a file inserted into another.
 
     Raises:
-        ParseRefused: see `open_office` and `check_for_library`.
+        ParseRefused: see `open_package` and `check_for_library`.
     """
-    archive = open_office(content, "docx")
+    content, archive = open_package(content, "docx")
     check_for_library(archive, as_tree=True)
     document = _open_document(content)
     stated, metadata = core_properties(archive)
     writer = OutlineWriter()
-    reader = _DocxReader(writer, document)
+    reader = _DocxReader(writer, document, depth)
     reader.read(document.element.body)
     has_heading = any(block.kind == "heading" for block in writer.blocks)
     title = sensible_title(stated) or (None if has_heading else writer.first_words)
     reader.read_notes()
     reader.read_edges()
-    return writer.outline(title=title, metadata=metadata)
+    warnings = (*reader.warnings, *embedded_warnings(reader.embedded))
+    return writer.outline(title=title, metadata=metadata, warnings=warnings)
 
 
 def _open_document(content: bytes) -> Any:
@@ -123,7 +135,11 @@ def _open_document(content: bytes) -> Any:
 class _DocxReader:
     """Reader that walks the body and writes its blocks."""
 
-    def __init__(self, writer: OutlineWriter, document: Any) -> None:
+    def __init__(self, writer: OutlineWriter, document: Any, depth: int) -> None:
+        self.warnings: list[str] = []
+        #: a line for each embedded file
+        self.embedded: list[str] = []
+        self._depth = depth
         self._writer = writer
         self._part = document.part
         self._numbering = Numbering(next(self._related("/numbering"), None))
@@ -133,7 +149,7 @@ class _DocxReader:
             for root in self._related("/comments")
             for comment in root.iterchildren(f"{WORD}comment")
         }
-        #: charts and diagrams that were written
+        #: charts, diagrams and inserted files that were written
         self._drawn: set[Any] = set()
         self._top_level = 1
 
@@ -153,7 +169,10 @@ class _DocxReader:
 
     def read_notes(self) -> None:
         """Write footnotes and endnotes under a heading of their own."""
-        notes = [_all_text(note) for root in self._related(*NOTE_PARTS) for note in root.iterchildren()]
+        notes: list[str] = []
+        for part in self._related_parts(*NOTE_PARTS):
+            for note in _root(part).iterchildren():
+                notes += [_all_text(note), *_links(note, part)]
         if any(notes):
             self._writer.write_heading("Notes", self._top_level)
             self._writer.write_block("list", notes)
@@ -167,11 +186,11 @@ class _DocxReader:
 
     def _related(self, *kinds: str) -> Iterator[Any]:
         """Yield the roots of the parts of these kinds, each once."""
-        from docx.oxml.parser import parse_xml
+        return map(_root, self._related_parts(*kinds))
 
+    def _related_parts(self, *kinds: str) -> Iterator[Any]:
         related = (each for each in self._part.rels.values() if not each.is_external)
-        for part in dict.fromkeys(each.target_part for each in related if each.reltype.endswith(kinds)):
-            yield parse_xml(part.blob)
+        yield from dict.fromkeys(each.target_part for each in related if each.reltype.endswith(kinds))
 
     def _role(self, element: Any) -> ParagraphRole:
         """Return the role of a paragraph by its style and its own settings."""
@@ -188,14 +207,15 @@ class _DocxReader:
     def _write(self, element: Any, role: ParagraphRole) -> None:
         if element.tag == TABLE:
             self._writer.write_table(self._rows(element))
+        elif element.tag == INSERTED_FILE:
+            self._write_inserted(element)
         elif role.heading is not None:
             level = 1 if role.heading == TITLE_LEVEL else role.heading + self._top_level - 1
             label, text = self._label(role), _text(element)
             self._writer.write_heading(f"{label} {text}" if label and text.strip() else text, level)
         elif not role.is_contents:
             self._writer.write_block("paragraph", [_text(element)])
-        self._write_comments(element)
-        self._write_boxes(element)
+        self._write_anchored(element)
 
     def _write_list(self, items: list[tuple[Any, ParagraphRole]]) -> None:
         lines = []
@@ -206,39 +226,58 @@ class _DocxReader:
                 lines.append(f"{'  ' * depth}{label} {text}")
         self._writer.write_block("list", lines)
         for element, _ in items:
-            self._write_comments(element)
-            self._write_boxes(element)
+            self._write_anchored(element)
 
     def _label(self, role: ParagraphRole) -> str:
         return "" if role.numbering is None else self._numbering.next_label(*role.numbering)
 
-    def _write_comments(self, element: Any) -> None:
+    def _write_inserted(self, element: Any) -> None:
+        """Write the text of a file that Word shows in the place of the element."""
+        part = self._part.related_parts.get(element.get(RELATION_ID))
+        if part is None or part in self._drawn:
+            return
+        self._drawn.add(part)
+        try:
+            outline = _read_inserted(part.blob, part.partname, self._depth + 1)
+        except (ParseRefused, *DAMAGE) as error:
+            self.warnings.append(f"an inserted file can't be read: {part.partname}: {error}")
+            return
+        self._writer.write_outline(outline)
+        self.warnings += outline.warnings
+
+    def _write_anchored(self, element: Any) -> None:
+        """Write comments, links, names of embedded files and drawings of an element."""
         for reference in element.iter(f"{WORD}commentReference"):
             self._write_comment(*self._comments.pop(reference.get(f"{WORD}id"), ("", "")))
+        embedded = (
+            self._part.related_parts.get(each.get(RELATION_ID)) for each in element.iter(EMBEDDED_FILE)
+        )
+        named = [embedded_line(part.partname) for part in embedded if part is not None]
+        self.embedded += named
+        self._writer.write_block("list", [*_links(element, self._part), *named])
+        self._write_boxes(element)
 
     def _write_comment(self, author: str, text: str) -> None:
         by = f"Comment by {author}" if author else "Comment"
         self._writer.write_block("paragraph", [f"{by}: {text}"] if text else [])
 
     def _write_boxes(self, element: Any) -> None:
-        """Write the charts, diagrams and text boxes anchored to a paragraph."""
+        """Write charts, diagrams and text boxes."""
         self._write_drawings(element)
         if element.tag == TABLE:
             return
         for box in element.iter(BOX):
-            if not _is_repeated(box):
+            if not _is_left_out(box):
                 for inner in _blocks(box):
                     self._write_box_block(inner)
 
     def _write_drawings(self, element: Any) -> None:
-        from docx.oxml.parser import parse_xml
-
         for drawn in element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
-            part = self._part.related_parts.get(drawn.get(CHART_ID) or drawn.get(DIAGRAM_ID))
-            if part is None or part in self._drawn or _is_repeated(drawn):
+            part = self._part.related_parts.get(drawn.get(RELATION_ID) or drawn.get(DIAGRAM_ID))
+            if part is None or part in self._drawn or _is_left_out(drawn):
                 continue
             self._drawn.add(part)
-            root = parse_xml(part.blob)
+            root = _root(part)
             if drawn.tag == f"{CHART}chart":
                 write_chart(root, self._writer)
             else:
@@ -252,18 +291,33 @@ class _DocxReader:
 
     def _rows(self, table: Any) -> Iterator[list[str]]:
         for row in _within(table, ROW):
-            yield [self._cell_text(cell) for cell in _within(row, CELL)]
+            if row.find(f"{WORD}trPr/{WORD}del") is None:
+                cells = (
+                    each for each in _within(row, CELL) if each.find(f"{WORD}tcPr/{WORD}cellDel") is None
+                )
+                yield [self._cell_text(cell) for cell in cells]
 
     def _cell_text(self, cell: Any) -> str:
         """Return the text of a cell, with nested tables and text boxes."""
-        paragraphs = [each for each in cell.iter(PARAGRAPH) if not _is_repeated(each)]
+        paragraphs = [each for each in cell.iter(PARAGRAPH) if not _is_left_out(each)]
         return " ".join(f"{self._label(self._role(each))} {_text(each)}".strip() for each in paragraphs)
 
 
+def _read_inserted(content: bytes, name: str, depth: int) -> Outline:
+    from ingest.parsers.registry import parse
+
+    file = identify(content, name)
+    if file.parsers[0] != "docx":
+        return parse(content, name).outline
+    if depth > MAX_INSERTED:
+        raise ParseRefused("too_deep", f"files are inserted into each other more than {MAX_INSERTED} times")
+    return parse_docx(content, file, depth=depth)
+
+
 def _blocks(container: Any) -> Iterator[Any]:
-    """Yield paragraphs and tables in their order, also those inside content controls and insertions."""
+    """Yield paragraphs, tables and inserted files in their order, also those inside content controls."""
     for child in container.iterchildren():
-        if child.tag in (PARAGRAPH, TABLE):
+        if child.tag in (PARAGRAPH, TABLE, INSERTED_FILE):
             yield child
         elif child.tag in WRAPPERS:
             yield from _blocks(child)
@@ -280,6 +334,8 @@ def _text(element: Any) -> str:
             pieces.append(SIGNS[tag])
         elif tag == SYMBOL:
             pieces.append(_symbol(child))
+        elif tag == f"{WORD}fldChar":
+            pieces.append(_form_value(child))
         elif tag == DRAWN:
             pieces.append(_alternative_text(child.get("descr") or child.get("title")))
         elif tag == OLD_SHAPE:
@@ -292,13 +348,41 @@ def _text(element: Any) -> str:
 
 
 def _is_hidden(run: Any) -> bool:
-    hidden = run.find(f"{WORD}rPr/{WORD}vanish")
-    return hidden is not None and hidden.get(f"{WORD}val") not in ("0", "false", "off")
+    return _is_on(run.find(f"{WORD}rPr/{WORD}vanish"))
+
+
+def _is_on(setting: Any | None) -> bool:
+    return setting is not None and setting.get(f"{WORD}val") not in ("0", "false", "off")
+
+
+def _form_value(field: Any) -> str:
+    """Return the state of a check box or the choice in a drop-down list, '' for other fields."""
+    if (box := field.find(f"{WORD}ffData/{WORD}checkBox")) is not None:
+        checked = box.find(f"{WORD}checked")
+        return CHECKED if _is_on(box.find(f"{WORD}default") if checked is None else checked) else UNCHECKED
+    if (choices := field.find(f"{WORD}ffData/{WORD}ddList")) is not None:
+        texts = [each.get(f"{WORD}val") or "" for each in choices.iterchildren(f"{WORD}listEntry")]
+        chosen = value_of(choices, "result") or value_of(choices, "default") or "0"
+        return texts[int(chosen)] if chosen in map(str, range(len(texts))) else ""
+    return ""
+
+
+def _links(element: Any, part: Any) -> Iterator[str]:
+    """Yield a line for each link and each HYPERLINK field in an element of `part`."""
+    for link in element.iter(LINK, f"{DRAWING}hlinkClick"):
+        relation = part.rels.get(link.get(RELATION_ID))
+        if relation is not None and relation.is_external and not _is_left_out(link):
+            yield link_line(_text(link), relation.target_ref)
+    fields = [each.text or "" for each in element.iter(f"{WORD}instrText")]
+    fields += [f" {each.get(f'{WORD}instr')}" for each in element.iter(f"{WORD}fldSimple")]
+    if found := LINK_FIELD.findall("".join(fields)):
+        shown = _text(element)
+        yield from (link_line("", target) for each in found if (target := "".join(each)) not in shown)
 
 
 def _all_text(element: Any) -> str:
     """Return the text of all paragraphs on one line."""
-    paragraphs = (each for each in element.iter(PARAGRAPH) if not _is_repeated(each))
+    paragraphs = (each for each in element.iter(PARAGRAPH) if not _is_left_out(each))
     return " ".join(filter(None, (one_line(_text(each)) for each in paragraphs)))
 
 
@@ -336,7 +420,7 @@ def _edge_text(root: Any) -> str:
         fields = [*(each.text or "" for each in paragraph.iter(f"{WORD}instrText"))]
         fields += [each.get(f"{WORD}instr") or "" for each in paragraph.iter(f"{WORD}fldSimple")]
         is_number = any(map(PAGE_FIELD.match, fields)) and BESIDE_PAGE.fullmatch(text)
-        if text and not is_number and not _is_repeated(paragraph):
+        if text and not is_number and not _is_left_out(paragraph):
             texts.append(text)
     return " ".join(texts)
 
@@ -349,9 +433,15 @@ def _within(container: Any, tag: str) -> Iterator[Any]:
             yield from _within(child, tag)
 
 
-def _is_repeated(element: Any) -> bool:
-    """Return whether the element repeats another one, for programs that don't know the first form."""
-    return any(above.tag == FALLBACK for above in element.iterancestors())
+def _is_left_out(element: Any) -> bool:
+    """Return whether an element is deleted, or repeats another one for programs that don't know the first."""
+    return any(above.tag == FALLBACK or above.tag in DELETED for above in element.iterancestors())
+
+
+def _root(part: Any) -> Any:
+    from docx.oxml.parser import parse_xml
+
+    return parse_xml(part.blob)
 
 
 def _style_roles(styles: Any, numbering: Numbering) -> Mapping[str, ParagraphRole]:

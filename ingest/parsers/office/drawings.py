@@ -1,4 +1,4 @@
-"""Charts and diagrams of Word documents and presentations (ECMA-376 part 1, sections 21.2 and 21.4)."""
+"""Charts and diagrams of office files (ECMA-376 part 1, sections 21.2 and 21.4), and shared names."""
 
 import datetime
 import re
@@ -8,12 +8,15 @@ from typing import Any, Final
 
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 
+COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 DIAGRAM: Final = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-#: ids of the parts of a chart and of a diagram's data
-CHART_ID, DIAGRAM_ID = f"{_RELATION}id", f"{_RELATION}dm"
+#: ids of related parts, and of a diagram's data
+RELATION_ID, DIAGRAM_ID = f"{_RELATION}id", f"{_RELATION}dm"
+#: the states of a check box
+CHECKED, UNCHECKED = "☒", "☐"
 #: nodes of a diagram without text of their own
 _EMPTY_NODES: Final = frozenset({"pres", "parTrans", "sibTrans", "doc"})
 #: series of a chart and points of a series

@@ -21,6 +21,15 @@ _GENERAL: Final = re.compile(r"General", re.IGNORECASE)
 _FRACTION: Final = re.compile(r"[#0?]* ?(?P<above>[?#0]+)/(?P<below>[?#0]+|\d+)")
 #: Formats of dates, which are no numbers here, and text.
 _NO_NUMBER: Final = re.compile(r"[ymdhsgb@]", re.IGNORECASE)
+_DAY_TOKEN: Final = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[[^\]]*\]|[_*].|(?P<field>y+|m+|d+|h+|s+)|(?P<other>.)',
+    re.I | re.S,
+)
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October"),
+    *("November", "December"),
+)
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _GROUPS: Final = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 _MOST_DIGITS: Final = 30
 _COMPARISONS: Final = {
@@ -200,3 +209,31 @@ def format_duration(value: datetime.timedelta, code: str) -> str:
     else:
         shown = f"{hours}:{minutes:02}" + (f":{rest:02}" if "s" in code.lower() else "")
     return f"-{shown}" if seconds < 0 else shown
+
+
+def format_day(day: datetime.date, code: str) -> str:
+    """Return a date as a cell with this format shows it, without the time; '' if it names no month."""
+    if "mmm" not in code.lower() or (section := _SECTION.match(code)) is None:
+        return ""
+    shown, names_month = "", False
+    for found in _DAY_TOKEN.finditer(section[1]):
+        text = found["quoted"] or found["escaped"] or found["other"] or ""
+        if field := (found["field"] or "").lower():
+            names_month |= field.startswith("mmm")
+            if field[0] in "hs" or (field in ("m", "mm") and names_month):
+                break  # the time, which stands behind the day
+            text = _day_field(day, field)
+        shown += text
+    return shown.strip(" ,;-/.") if names_month else ""
+
+
+def _day_field(day: datetime.date, field: str) -> str:
+    match field[0], len(field):
+        case "y", size:
+            return f"{day.year}" if size > 2 else f"{day.year % 100:02}"
+        case "d", size if size > 2:
+            return _WEEKDAYS[day.weekday()][: 3 if size == 3 else None]
+        case "m", size if size > 2:
+            return _MONTHS[day.month - 1][: {3: 3, 5: 1}.get(size)]
+        case kind, size:
+            return f"{day.day if kind == 'd' else day.month:0{size}}"

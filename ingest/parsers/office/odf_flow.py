@@ -118,6 +118,7 @@ class FlowWriter:
         self.notes += filter(None, anchored.notes)
         for comment in anchored.comments:
             self._writer.write_block("paragraph", [comment])
+        self._writer.write_block("list", anchored.links)
         for block in anchored.blocks:
             self.write(block)
 

@@ -27,7 +27,7 @@ from ingest.parsers.office.odf_text import (
     comment_text,
     description,
 )
-from ingest.parsers.outline_writer import OutlineWriter, one_line, row_line
+from ingest.parsers.outline_writer import OutlineWriter, one_line
 
 _FORMULA: Final = re.compile(r"\w+:(?==)")
 _REFERENCE: Final = re.compile(r"\[([^\]]*)\]")
@@ -44,16 +44,16 @@ def write_sheets(body: Any, writer: OutlineWriter, load_object: LoadObject) -> l
         writer.begin_page(number)
         writer.write_heading(names[-1] or f"Sheet {number}", 1)
         beside: list[str] = []
-        for is_table, rows in groupby(_rows(sheet, beside), key=bool):
+        for is_table, rows in groupby(_rows(sheet, beside), key=any):
             if is_table:
-                writer.write_block("table", rows)
+                writer.write_table(rows)
         writer.write_block("list", beside)
         writer.write_block("list", _drawn(sheet, load_object))
     return names
 
 
-def _rows(sheet: Any, beside: list[str]) -> Iterator[str]:
-    """Yield the lines of the rows; add comments and links to `beside`."""
+def _rows(sheet: Any, beside: list[str]) -> Iterator[list[str]]:
+    """Yield the cells of the rows; add comments and links to `beside`."""
     number = 1
     for row in row_elements(sheet):
         cells: list[str] = []
@@ -63,18 +63,18 @@ def _rows(sheet: Any, beside: list[str]) -> Iterator[str]:
                 beside += list(_beside(cell, f"{_letters(column)}{number}"))[: _MOST - len(beside)]
             add_cell(cells, _cell_text(cell), times)
             column += times
-        line = row_line(cells)
         times = max(1, attribute_number(row, f"{TABLE}number-rows-repeated", 1))
         number += times
-        for _ in range(min(MAX_REPEATED if line else 1, times)):
-            yield line
+        for _ in range(min(MAX_REPEATED if any(cells) else 1, times)):
+            yield cells
 
 
 def _cell_text(cell: Any) -> str:
-    """Return a cell as it is shown, a date in ISO 8601, and a formula without a value as itself."""
+    """Return a cell as it is shown, a date in ISO 8601, too, and a formula without a value as itself."""
     if cell.get(f"{OFFICE}value-type") == "date":
-        stated = cell.get(f"{OFFICE}date-value") or ""
-        return stated.removesuffix("T00:00:00").replace("T", " ")
+        stated = (cell.get(f"{OFFICE}date-value") or "").removesuffix("T00:00:00").replace("T", " ")
+        shown = all_text(cell)
+        return f"{stated} ({shown})" if any(map(str.isalpha, shown)) else stated
     if text := all_text(cell):
         return text
     if value := next(filter(None, (cell.get(f"{OFFICE}{name}") for name in _VALUES)), ""):

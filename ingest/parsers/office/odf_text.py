@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ingest.parsers.office.links import link_line
 from ingest.parsers.office.titles import FILE_NAME
 from ingest.parsers.outline_writer import one_line
 
@@ -36,10 +37,11 @@ _MOST_BLANKS: Final = 100
 
 @dataclass(slots=True)
 class Anchored:
-    """Notes, comments and shapes anchored in paragraphs, which are written apart from them."""
+    """Notes, comments, links and shapes anchored in paragraphs, which are written apart from them."""
 
     notes: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
     #: shapes, and tables in lists
     blocks: list[Any] = field(default_factory=list)
 
@@ -65,6 +67,8 @@ def _pieces(element: Any, anchored: Anchored) -> Iterator[str]:
         elif tag.startswith(DRAW) and tag != f"{DRAW}a":
             anchored.blocks.append(child)
         elif tag and tag not in _LEFT_OUT:
+            if tag == f"{TEXT}a":
+                anchored.links.append(link_line("".join(child.itertext()), child.get(HREF) or ""))
             yield from _pieces(child, anchored)
         yield _BLANKS.sub(" ", child.tail or "")
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from xml.parsers import expat
 
 from ingest.parsers.decode import UNSAFE
@@ -47,6 +47,10 @@ DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 CONTENT_TYPES: Final = "[Content_Types].xml"
 CORE_PROPERTIES: Final = "docProps/core.xml"
 XML_SUFFIXES: Final = (".xml", ".rels", ".vml")
+#: names that libraries look for, by their lower case; names are equal in any case (part 2, section 6.2.2.3)
+_KNOWN_NAMES: Final = {
+    name.lower(): name for name in (CONTENT_TYPES, CORE_PROPERTIES, "xl/sharedStrings.xml")
+}
 
 MAX_PARTS: Final = 20_000
 MAX_XML_BYTES: Final = 256 * 1024**2
@@ -97,17 +101,23 @@ def _kind_of_archive(archive: zipfile.ZipFile) -> OfficeKind | None:
         mime = archive.read("mimetype").decode("ascii", "replace").strip()
         named = mime.removeprefix(OPEN_DOCUMENT).partition("-")[0] if mime.startswith(OPEN_DOCUMENT) else ""
         return OPEN_KINDS.get(named)
-    if CONTENT_TYPES not in names:
+    if CONTENT_TYPES not in map(normal_name, names):
         return None
     return next((kind for kind in map(_kind_of_part, names) if kind), None)
 
 
 def _kind_of_part(name: str) -> OfficeKind | None:
-    return FOLDERS.get(name.partition("/")[0])
+    return FOLDERS.get(normal_name(name).partition("/")[0])
+
+
+def normal_name(name: str) -> str:
+    """Return the name of a part without a difference that programs make: `\\` for `/`, and the case."""
+    plain = _resolve_target("", name).lower()
+    return _KNOWN_NAMES.get(plain, plain)
 
 
 def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
-    """Return the archive of an office file with its directory checked and no part read.
+    """Return the archive of an office file with its directory checked.
 
     Raises:
         ParseRefused: as `open_archive`, or it is no such office file (`wrong_type`).
@@ -145,7 +155,7 @@ def _check_directory(archive: zipfile.ZipFile) -> None:
         if info.file_size > RATIO_FREE_BYTES and info.file_size > RATIO * max(1, info.compress_size):
             grown = f"{info.compress_size} bytes that unpack to {info.file_size}"
             raise ParseRefused("archive_bomb", f"a part of the file looks like a zip bomb: {grown}")
-    xml_bytes = _size_bytes(archive, only_xml=True)
+    xml_bytes = unpacked_bytes(archive, only_xml=True)
     if xml_bytes > MAX_XML_BYTES:
         limit, size = MAX_XML_BYTES // 1024**2, xml_bytes // 1024**2
         raise ParseRefused("too_large", f"the file unpacks to {size} MB of XML, over the limit of {limit} MB")
@@ -159,7 +169,7 @@ def _is_encrypted_open_document(archive: zipfile.ZipFile) -> bool:
     return False
 
 
-def _size_bytes(archive: zipfile.ZipFile, *, only_xml: bool) -> int:
+def unpacked_bytes(archive: zipfile.ZipFile, *, only_xml: bool = False) -> int:
     """Return the unpacked size of the parts according to the directory."""
     return sum(info.file_size for info in archive.infolist() if is_xml(info.filename) or not only_xml)
 
@@ -184,7 +194,7 @@ def check_for_library(
             MAX_TREE_TAGS.
         BadZipFile, zlib.error, ExpatError: a part is damaged.
     """
-    xml_bytes, all_bytes = _size_bytes(archive, only_xml=True), _size_bytes(archive, only_xml=False)
+    xml_bytes, all_bytes = unpacked_bytes(archive, only_xml=True), unpacked_bytes(archive)
     if all_bytes > MAX_LIBRARY_BYTES or (as_tree and xml_bytes > MAX_TREE_BYTES):
         raise ValueError(f"{xml_bytes} bytes of XML in parts of {all_bytes} bytes are too many at once")
     read = [info for info in archive.infolist() if parts is None or info.filename in parts]
@@ -276,31 +286,44 @@ def elements(content: bytes) -> Iterator[tuple[str, Attributes, str]]:
     return iter(found)
 
 
-def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:
-    """Return the relations of `part` to other parts: target by id."""
-    related = related_parts(archive, part)
-    return {id_: target for id_, (_, target, is_external) in related.items() if not is_external}
+class Relation(NamedTuple):
+    """A relation of a part; the target is a part's name, or an address if it is outside of the file."""
+
+    type: str
+    target: str
+    is_external: bool
 
 
-def related_parts(archive: zipfile.ZipFile, part: str) -> Mapping[str, tuple[str, str, bool]]:
-    """Return the relations of `part` by id: type, target, and whether that is outside of the file."""
+def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, Relation]:
+    """Return the relations of `part` by id.
+
+    Raises:
+        DAMAGE: they are missing or can't be read.
+    """
     folder, _, name = part.rpartition("/")
-    found: dict[str, tuple[str, str, bool]] = {}
+    return read_relations(archive, "/".join(filter(None, (folder, "_rels", f"{name}.rels"))))
+
+
+def read_relations(archive: zipfile.ZipFile, name: str) -> Mapping[str, Relation]:
+    """Return the relations in the part `name` by id."""
+    folder = "/".join(name.replace("\\", "/").split("/")[:-2])
+    found: dict[str, Relation] = {}
 
     def start(element: str, attributes: dict[str, str]) -> None:
         if element.endswith("Relationship"):
             is_external = attributes.get("TargetMode") == "External"
             target = attributes.get("Target", "")
             target = target if is_external else _resolve_target(folder, target)
-            found[attributes.get("Id", "")] = attributes.get("Type", ""), target, is_external
+            found[attributes.get("Id", "")] = Relation(attributes.get("Type", ""), target, is_external)
 
     parser = safe_parser()
     parser.StartElementHandler = start
-    read_part(archive, "/".join(filter(None, (folder, "_rels", f"{name}.rels"))), parser.Parse)
+    read_part(archive, name, parser.Parse)
     return found
 
 
 def _resolve_target(folder: str, target: str) -> str:
+    target = target.replace("\\", "/")
     steps: list[str] = []
     for step in chain(() if target.startswith("/") else folder.split("/"), target.split("/")):
         if step == "..":

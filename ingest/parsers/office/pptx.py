@@ -3,11 +3,22 @@
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any, Final
 
-from ingest.parsers.office.drawings import DIAGRAM, DIAGRAM_ID, DRAWING, diagram_texts, write_chart
+from ingest.parsers.office.drawings import (
+    COMPATIBILITY,
+    DIAGRAM,
+    DIAGRAM_ID,
+    DRAWING,
+    RELATION_ID,
+    diagram_texts,
+    write_chart,
+)
 from ingest.parsers.office.equations import equation_text
-from ingest.parsers.office.package import check_for_library, core_properties, open_office
+from ingest.parsers.office.links import embedded_line, link_line
+from ingest.parsers.office.normal_package import open_package
+from ingest.parsers.office.package import check_for_library, core_properties
 from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
@@ -15,7 +26,9 @@ from ingest.parsers.types import FileType, Outline
 NOTES_LABEL: Final = "Notes: "
 #: shapes whose tops differ by less stand in a row: a centimetre
 ROW_EMU: Final = 360_000
-COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+PRESENTATION: Final = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+#: errors of the library in a shape that it doesn't know
+ODD_SHAPE: Final = (AttributeError, LookupError, TypeError, ValueError, NotImplementedError)
 EQUATION: Final = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 
 
@@ -24,12 +37,12 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
     A slide without a title gets the heading `Slide N`, so that its text isn't filed under the slide
     before. A chart is its titles and its data, a diagram the list of its texts, a picture its description.
-    Dates, page numbers and footers are left out.
+    Targets of links follow the shapes. Dates, page numbers, footers and strokes of a pen are left out.
 
     Raises:
-        ParseRefused: see `open_office` and `check_for_library`.
+        ParseRefused: see `open_package` and `check_for_library`.
     """
-    archive = open_office(content, "pptx")
+    content, archive = open_package(content, "pptx")
     check_for_library(archive, as_tree=True)
     from pptx.package import Package
 
@@ -44,6 +57,7 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
             continue
         writer.begin_page(number)
         titles.append(_write_slide(slide, number, writer))
+        writer.write_block("list", [*dict.fromkeys(_links(slide)), *_embedded(slide, number, writer)])
         _write_notes(slide, writer, read)
         writer.write_block("list", _comments(slide.part, authors))
         read.add(slide.part)
@@ -56,14 +70,38 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
 def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     """Write a slide and return its title, empty when it has none."""
+    from pptx.exc import InvalidXmlError
+
     _choose_first_forms(slide._element)
     title_shape = slide.shapes.title
+    if title_shape is not None and not title_shape.has_text_frame:
+        title_shape = None  # a picture
     title = one_line(" ".join(_lines(title_shape))) if title_shape is not None else ""
     writer.write_heading(title or f"Slide {number}", 1)
     for shape in _shapes(slide.shapes):
         if shape != title_shape:
-            _write_shape(shape, writer)
+            try:
+                _write_shape(shape, writer)
+            except (InvalidXmlError, *ODD_SHAPE):
+                writer.omitted("unreadable_parts", where=f"slide {number}")
     return title
+
+
+def _links(slide: Any) -> Iterator[str]:
+    """Yield a line for each link of a slide."""
+    for link in slide._element.iter(f"{DRAWING}hlinkClick"):
+        relation = slide.part.rels.get(link.get(RELATION_ID))
+        run = link.getparent().getparent()
+        if relation is not None and relation.is_external:
+            yield link_line(run.findtext(f"{DRAWING}t") or "", relation.target_ref)
+
+
+def _embedded(slide: Any, number: int, writer: OutlineWriter) -> Iterator[str]:
+    """Yield a line for each file that is embedded in a slide, and report it as unread."""
+    for embedded in slide._element.iter(f"{PRESENTATION}oleObj"):
+        with suppress(KeyError):  # the part is missing
+            yield embedded_line(slide.part.related_part(embedded.get(RELATION_ID)).partname)
+            writer.omitted("attachments", where=f"slide {number}")
 
 
 def _write_notes(slide: Any, writer: OutlineWriter, read: set[Any]) -> None:
@@ -77,11 +115,16 @@ def _write_notes(slide: Any, writer: OutlineWriter, read: set[Any]) -> None:
 
 
 def _choose_first_forms(slide: Any) -> None:
-    """Replace what is given in several forms by the first, as the library reads none of them."""
+    """Replace what is given in several forms by the first, as the library reads none of them.
+
+    Strokes of a pen, whose shapes the library can't read, are removed.
+    """
     for repeated in list(slide.iter(f"{COMPATIBILITY}AlternateContent")):
         for child in next(repeated.iterchildren(f"{COMPATIBILITY}Choice"), ()):
             repeated.addprevious(child)
         repeated.getparent().remove(repeated)
+    for stroke in list(slide.iter(f"{PRESENTATION}contentPart")):
+        stroke.getparent().remove(stroke)
 
 
 def _comment_authors(main_part: Any) -> dict[str | None, str]:
@@ -125,13 +168,26 @@ def _related(part: Any, *kinds: str) -> Iterator[Any]:
 
 def _in_reading_order(shapes: Any) -> Iterator[Any]:
     """Yield shapes in rows from the top, and in each row from the left."""
-    row: list[Any] = []
-    for shape in sorted(shapes, key=lambda each: each.top or 0):
-        if row and (shape.top or 0) - (row[0].top or 0) >= ROW_EMU:
-            yield from sorted(row, key=lambda each: each.left or 0)
+    row: list[tuple[int, int, Any]] = []
+    for top, left, shape in sorted(((*_place(each), each) for each in shapes), key=itemgetter(0)):
+        if row and top - row[0][0] >= ROW_EMU:
+            yield from _from_left(row)
             row = []
-        row.append(shape)
-    yield from sorted(row, key=lambda each: each.left or 0)
+        row.append((top, left, shape))
+    yield from _from_left(row)
+
+
+def _from_left(row: list[tuple[int, int, Any]]) -> Iterator[Any]:
+    return (shape for _, _, shape in sorted(row, key=itemgetter(1)))
+
+
+def _place(shape: Any) -> tuple[int, int]:
+    """Return top and left of a shape, 0 where it states no valid ones."""
+    from pptx.exc import InvalidXmlError
+
+    with suppress(InvalidXmlError, *ODD_SHAPE):
+        return int(shape.top or 0), int(shape.left or 0)
+    return 0, 0
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:

@@ -1,113 +1,412 @@
-"""Rich text (RTF): its paragraphs and rows, title, author and dates."""
+"""Rich text (RTF): its paragraphs and rows, title, author and dates (Microsoft's specification 1.9.1)."""
 
+import codecs
 import datetime
 import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import Final
 
-from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.office.docx import BESIDE_PAGE
+from ingest.parsers.office.links import embedded_warnings, link_line
+from ingest.parsers.office.package import MAX_PROPERTY_CHARS
 from ingest.parsers.office.titles import sensible_title
-from ingest.parsers.outline_writer import CELL_BORDER, OutlineWriter, one_line
+from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline
-from search.documents.charset import REPLACEMENT
 
-#: More than any document has; the library keeps the whole text with its marks in memory.
+#: more than any document has
 MAX_BYTES: Final = 64 * 1024**2
-_INFO: Final = re.compile(rb"\\info\b(?:[^{}]|\{[^{}]*\}){0,200}")
-_PICTURES: Final = re.compile(rb"(?:[0-9a-fA-F]{2}[ \r\n]*+){200,}+")
-#: the library leaves out notes; they are read in their places
-_NOTE: Final = re.compile(rb"\{(?:\\\*)?\\footnote\b(?:\\ftnalt\b)?")
-_CHARSET: Final = re.compile(rb"\\ansicpg(\d{3,5})")
-_TIME: Final = re.compile(rb"\\(yr|mo|dy|hr|min)(\d{1,4})")
-_HEADING_STYLE: Final = re.compile(
-    rb"\{\\s(\d{1,4})\b[^{}]*?\b(?:heading|berschrift|titre|t[^{};]{1,8}tulo|titolo) ?([1-6]);\}",
-    re.IGNORECASE,
+MAX_DEPTH: Final = 2_000
+_TOKEN: Final = re.compile(
+    rb"\\(?:(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})?[ ]?|'(?P<code>[0-9A-Fa-f]{2})|(?P<sign>.))"
+    rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+",
+    re.DOTALL,
 )
-#: The beginning of a paragraph with a style, and the commands behind it. Not possessive: Python 3.11.2, which
-#: Debian 12 has, misreads such groups.
-_STYLED: Final = re.compile(
-    rb"(\\pard\b(?:\\(?!s\d|pard\b)[a-z*]+-?\d* ?)*\\s(\d{1,4})\b)((?:\\(?!pard\b)[a-z]+-?\d*)*) ?"
+#: words of a moment, in the groups of two moments
+_TIME: Final = ("yr", "mo", "dy", "hr", "min")
+_MOMENTS: Final = ("creatim", "revtim")
+_HEADING: Final = re.compile(r"(?:heading|berschrift|titre|t.{1,3}tulo|titolo) ?([1-6])", re.IGNORECASE)
+_LINK: Final = re.compile(r'\bHYPERLINK\s+(?:\\[a-km-z]\s+)*"([^"]+)"')
+#: charsets of fonts as codecs of Python; 0 and 1 leave it to the document
+_FONT_CHARSETS: Final = {
+    77: "mac_roman",
+    128: "cp932",
+    129: "cp949",
+    130: "johab",
+    134: "gbk",
+    136: "cp950",
+    161: "cp1253",
+    162: "cp1254",
+    163: "cp1258",
+    177: "cp1255",
+    178: "cp1256",
+    186: "cp1257",
+    204: "cp1251",
+    222: "cp874",
+    238: "cp1250",
+    255: "cp437",
+}
+_CHARSETS: Final = {"mac": "mac_roman", "10000": "mac_roman", "pc": "cp437", "pca": "cp850"}
+_SIGNS: Final = {
+    "tab": "\t",
+    "line": "\n",
+    "emdash": "—",
+    "endash": "–",
+    "bullet": "•",
+    "lquote": "‘",
+    "rquote": "’",
+    "ldblquote": "“",
+    "rdblquote": "”",
+    "emspace": " ",
+    "enspace": " ",
+    "qmspace": " ",
+    "nestcell": " ",
+    "nestrow": " ",
+    "~": "\xa0",
+    "_": "-",
+    "{": "{",
+    "}": "}",
+    "\\": "\\",
+}
+_BREAKS: Final = frozenset({"par", "sect", "page", "\n", "\r"})
+#: groups whose text is gathered apart from that around it
+_GATHERED: Final = frozenset(
+    {
+        *("stylesheet", "title", "author", "fldinst", "objclass", "annotation", "atnauthor", "footnote"),
+        *("pntext", "listtext", "shptxt"),
+        *("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"),
+    }
 )
-#: Marks a heading in the text; the library passes control characters on.
-_MARK: Final = "\x01"
+#: groups without text that is shown
+_SKIPPED: Final = frozenset(
+    {
+        *(
+            "fonttbl",
+            "colortbl",
+            "info",
+            "pict",
+            "objdata",
+            "themedata",
+            "datastore",
+            "nonshppict",
+            "sp",
+            "do",
+        ),
+        *("shprslt", "xe", "tc", "rxe", "txe", "private", "comment", "operator", "nonesttables", "htmltag"),
+    }
+)
+#: groups that are shown although readers may ignore them
+_SHOWN: Final = frozenset({"shppict", "shpinst", "nesttableprops"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """What is in force in a group until its end."""
+
+    #: the group that says what the text is, '' in the body
+    group: str = ""
+    #: gathered groups around this place
+    depth: int = 0
+    is_skipped: bool = False
+    is_hidden: bool = False
+    is_deleted: bool = False
+    #: number of the font
+    font: int = -1
+    #: characters behind each `\\u` for programs without Unicode
+    replacements: int = 1
 
 
 def parse_rtf(content: bytes, file: FileType) -> Outline:
     """Return the readable text of an RTF file; the lines are the outline's own.
 
+    Deleted and hidden text is left out. Targets of links and comments follow their paragraph, page headers
+    and footers come last.
+
     Raises:
-        ParseRefused: it has more than MAX_BYTES (`too_large`).
+        ParseRefused: it has more than MAX_BYTES (`too_large`) or MAX_DEPTH groups around a place (`damaged`).
     """
     if len(content) > MAX_BYTES:
         raise ParseRefused("too_large", f"the file has more than {MAX_BYTES // 1024**2} MB of rich text")
-    from striprtf.striprtf import rtf_to_text
+    reader = _Reader()
+    reader.read(content)
+    return reader.outline()
 
-    charset = _CHARSET.search(content)
-    encoding = f"cp{charset[1].decode()}" if charset else "cp1252"
-    # digits of pictures, which the library would step through
-    source = _mark_headings(_NOTE.sub(b"{ ", _PICTURES.sub(b"", content))).decode("latin-1")
-    try:
-        text = rtf_to_text(source, encoding=encoding, errors="replace")
-    except LookupError:
-        text = rtf_to_text(source, encoding="cp1252", errors="replace")
-    writer = OutlineWriter()
-    rows: list[str] = []
-    for line in text.split("\n"):
-        if "|" in line and line.rstrip().endswith("|"):
-            rows.append(CELL_BORDER.join(one_line(cell) for cell in line.rstrip().rstrip("|").split("|")))
-            continue
-        writer.write_block("table", rows)
-        rows = []
-        if line.startswith(_MARK) and line[1:2].isdecimal():
-            writer.write_heading(line[2:].replace(_MARK, ""), int(line[1]))
+
+class _Reader:
+    """Reader that steps through the tokens and writes paragraphs and rows."""
+
+    def __init__(self) -> None:
+        self._writer = OutlineWriter()
+        self._state = _State()
+        self._outer: list[_State] = []
+        #: texts of the body and of the gathered groups around this place, innermost last
+        self._texts: list[list[str]] = [[]]
+        self._bytes = bytearray()
+        self._charset = "cp1252"
+        self._default_font = self._stated_font = 0
+        self._fonts: dict[int, str] = {}
+        #: characters to leave out, as they stand for one in Unicode
+        self._left_out = 0
+        self._is_group_start = self._may_ignore = False
+        self._style = 0
+        #: levels of headings by style, and that of this paragraph
+        self._levels: dict[int, int] = {}
+        self._level: int | None = None
+        self._is_in_table = False
+        self._cells: list[str] = []
+        self._rows: list[list[str]] = []
+        #: lines that follow the paragraph
+        self._after: list[str] = []
+        self._edges: dict[str, None] = {}
+        self._embedded: list[str] = []
+        self._stated: dict[str, str] = {}
+        self._times: dict[str, dict[str, int]] = defaultdict(dict)
+
+    def read(self, content: bytes) -> None:
+        """Read the file up to its end, or to where it was cut off."""
+        position = 0
+        while found := _TOKEN.match(content, position):
+            position = found.end()
+            if found["text"] or found["code"]:
+                self._add_bytes(found["text"] or bytes.fromhex(found["code"].decode()))
+            elif found["brace"]:
+                self._take_brace(is_opening=found["brace"] == b"{")
+            elif found["word"] or found["sign"]:
+                word = (found["word"] or found["sign"]).decode("latin-1")
+                number = None if found["number"] is None else int(found["number"])
+                if word == "bin":
+                    position += max(0, number or 0)
+                self._take_word(word, number)
+
+    def outline(self) -> Outline:
+        """Return what was read."""
+        self._end_paragraph()
+        self._end_row()
+        self._write_rows()
+        first_words = None if any(each.level for each in self._writer.blocks) else self._writer.first_words
+        if self._edges:
+            self._writer.write_heading("Headers and footers", 1)
+            self._writer.write_block("list", self._edges)
+        return self._writer.outline(
+            title=sensible_title(self._stated.get("title")) or first_words,
+            metadata=stated_metadata(
+                {
+                    "author": self._stated.get("author", ""),
+                    "created": _moment(self._times["creatim"]),
+                    "modified": _moment(self._times["revtim"]),
+                }
+            ),
+            warnings=embedded_warnings(self._embedded),
+        )
+
+    def _take_brace(self, *, is_opening: bool) -> None:
+        self._decode()
+        self._left_out = 0
+        self._is_group_start, self._may_ignore = is_opening, False
+        if is_opening:
+            self._outer.append(self._state)
+            if len(self._outer) > MAX_DEPTH:
+                raise ParseRefused("damaged", f"its groups are more than {MAX_DEPTH} deep")
+            return
+        ended, self._state = self._state, self._outer.pop() if self._outer else _State()
+        if ended.group == "stylesheet":
+            if found := _HEADING.search("".join(self._texts[-1])):
+                self._levels.setdefault(self._style, int(found[1]))
+            self._texts[-1].clear()
+            self._style = 0
+        if ended.depth > self._state.depth:
+            text = _joined(self._texts.pop())
+            if not (ended.is_hidden or ended.is_deleted):
+                self._take_gathered(ended.group, text)
+
+    def _take_gathered(self, group: str, text: str) -> None:
+        """Use the text of a group that stands apart."""
+        match group:
+            case "fldinst":
+                self._after += [link_line("", target) for target in _LINK.findall(text)]
+            case "pntext" | "listtext":
+                self._texts[-1].append(f"{text if any(map(str.isalnum, text)) else '-'} ")
+            case "footnote":
+                self._texts[-1].append(f" {text} ")
+            case "annotation":
+                author = self._stated.pop("atnauthor", "")
+                self._after.append(f"Comment by {author}: {text}" if author else f"Comment: {text}")
+            case "shptxt":
+                self._after.append(text)
+            case "objclass":
+                self._embedded.append(f"Embedded file: {text}")
+                self._after.append(self._embedded[-1])
+            case "stylesheet":
+                pass
+            case "title" | "author" | "atnauthor":
+                self._stated[group] = text[:MAX_PROPERTY_CHARS]
+            case _ if not BESIDE_PAGE.fullmatch(text):
+                self._edges[text] = None
+
+    def _take_word(self, word: str, number: int | None) -> None:
+        self._decode()
+        is_start, self._is_group_start = self._is_group_start, word == "*"
+        if word == "*":
+            self._may_ignore = True
+        elif is_start and self._begins_group(word):
+            pass
+        elif word == "u" and number is not None:
+            self._add(chr(number % 0x10000 if number < 0x10000 else min(number, 0x10FFFF)))
+            self._left_out = self._state.replacements
+        elif self._left_out and word in _SIGNS:
+            self._left_out -= 1
+        elif word in _SIGNS:
+            self._add(_SIGNS[word])
+        elif word in _BREAKS:
+            if self._state.depth or self._is_in_table:
+                self._add(" ")
+            elif not self._state.is_skipped:
+                self._end_paragraph()
+        elif not self._set_characters(word, number):
+            self._set_paragraph(word, number or 0)
+
+    def _begins_group(self, word: str) -> bool:
+        """Return whether a word says what its group is."""
+        may_ignore, self._may_ignore = self._may_ignore, False
+        if word in _GATHERED:
+            self._texts.append([])
+            depth = self._state.depth + 1
+            self._state = replace(self._state, group=word, depth=depth, is_skipped=False)
+        elif word in _SKIPPED or (may_ignore and word not in _SHOWN):
+            self._state = replace(self._state, group=word, is_skipped=True)
+        elif word in _MOMENTS:
+            self._state = replace(self._state, group=word)
         else:
-            writer.write_block("paragraph", [one_line(line.replace(_MARK, ""))])
-    writer.write_block("table", rows)
-    title, metadata = _properties(content, encoding)
-    return writer.outline(title=title, metadata=metadata)
+            return False
+        return True
+
+    def _set_characters(self, word: str, number: int | None) -> bool:
+        """Return whether a word is about characters, and put it in force."""
+        match word:
+            case "f" if self._state.group == "fonttbl":
+                self._stated_font = number or 0
+            case "f":
+                self._state = replace(self._state, font=number or 0)
+            case "fcharset" if number in _FONT_CHARSETS:
+                self._fonts[self._stated_font] = _FONT_CHARSETS[number]
+            case "fcharset" if number == 0 and not self._charset.startswith("cp125"):
+                self._fonts[self._stated_font] = "cp1252"  # Latin letters of an East Asian document
+            case "cpg":
+                self._fonts[self._stated_font] = f"cp{number}"
+            case "deff":
+                self._default_font = number or 0
+            case "ansicpg" if number:
+                self._charset = _CHARSETS.get(str(number), f"cp{number}")
+            case "mac" | "pc" | "pca":
+                self._charset = _CHARSETS[word]
+            case "plain":
+                self._state = replace(self._state, font=-1, is_hidden=False, is_deleted=False)
+            case "v" | "htmlrtf":
+                self._state = replace(self._state, is_hidden=number != 0)
+            case "deleted":
+                self._state = replace(self._state, is_deleted=number != 0)
+            case "uc":
+                self._state = replace(self._state, replacements=max(0, number or 0))
+            case _:
+                return False
+        return True
+
+    def _set_paragraph(self, word: str, number: int) -> None:
+        """Put a word about paragraphs, cells or properties in force."""
+        group = self._state.group
+        if group in _MOMENTS and word in _TIME:
+            self._times[group][word] = number
+        elif group == "stylesheet" and word == "s":
+            self._style = number
+        elif group == "stylesheet" and word == "outlinelevel" and number < 6:
+            self._levels[self._style] = number + 1
+        elif not group:
+            match word:
+                case "pard":
+                    self._level, self._is_in_table = None, False
+                case "s":
+                    self._level = self._levels.get(number)
+                case "outlinelevel" if number < 6:
+                    self._level = number + 1
+                case "intbl":
+                    self._is_in_table = True
+                case "cell":
+                    self._cells.append(self._take_text())
+                    self._is_in_table = True
+                case "row":
+                    self._end_row()
+
+    def _add_bytes(self, raw: bytes) -> None:
+        self._is_group_start = False
+        left_out = min(self._left_out, len(raw))
+        self._left_out -= left_out
+        if self._is_shown:
+            self._bytes += raw[left_out:]
+
+    def _decode(self) -> None:
+        """Add the bytes so far as text in the charset of their font."""
+        if not self._bytes:
+            return
+        font = self._default_font if self._state.font < 0 else self._state.font
+        raw, charset = bytes(self._bytes), self._fonts.get(font, self._charset)
+        self._bytes.clear()
+        try:
+            codecs.lookup(charset)
+        except LookupError:
+            charset = "cp1252"
+        self._add(raw.decode(charset, "replace"))
+
+    @property
+    def _is_shown(self) -> bool:
+        return not (self._state.is_skipped or self._state.is_hidden or self._state.is_deleted)
+
+    def _add(self, text: str) -> None:
+        if self._is_shown:
+            self._texts[-1].append(text)
+
+    def _take_text(self) -> str:
+        text = _joined(self._texts[0])
+        self._texts[0].clear()
+        return text
+
+    def _end_paragraph(self) -> None:
+        self._decode()
+        text = self._take_text()
+        if text:
+            self._end_row()
+            self._write_rows()
+        if self._level is not None:
+            self._writer.write_heading(text, self._level)
+        else:
+            self._writer.write_block("paragraph", [text])
+        self._write_after()
+
+    def _end_row(self) -> None:
+        self._rows.append(self._cells)
+        self._cells, self._is_in_table = [], False
+
+    def _write_rows(self) -> None:
+        rows, self._rows = self._rows, []
+        self._writer.write_table(rows)
+
+    def _write_after(self) -> None:
+        self._writer.write_block("list", self._after)
+        self._after.clear()
 
 
-def _mark_headings(content: bytes) -> bytes:
-    """Put a mark with the level before the text of each paragraph of a heading style."""
-    levels: dict[bytes, bytes] = dict(_HEADING_STYLE.findall(content[: 1024**2]))
-    if not levels:
-        return content
-
-    def mark(found: re.Match[bytes]) -> bytes:
-        level = levels.get(found[2])
-        return found[0] if level is None else found[1] + found[3] + b" \\'01" + level
-
-    return _STYLED.sub(mark, content)
+def _joined(texts: list[str]) -> str:
+    """Return texts on one line, with the halves of characters outside of the basic plane joined."""
+    text = "".join(texts)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return one_line(text)
 
 
-def _properties(content: bytes, encoding: str) -> tuple[str | None, dict[str, str]]:
-    found = _INFO.search(content[: 1024**2])
-    info = found[0] if found else b""
-
-    def stated(name: bytes) -> str:
-        group = re.search(rb"\{\\(?:\*\\)?%s ?([^{}]*)\}" % name, info)
-        if group is None:
-            return ""
-        from striprtf.striprtf import rtf_to_text
-
-        text = rtf_to_text(f"{{\\rtf1 {group[1].decode('latin-1')}}}", encoding=encoding, errors="replace")
-        return UNSAFE.sub(REPLACEMENT, one_line(text)[:500])
-
-    return sensible_title(stated(b"title")), stated_metadata(
-        {
-            "author": stated(b"author"),
-            "created": _moment(b"creatim", info),
-            "modified": _moment(b"revtim", info),
-        }
-    )
-
-
-def _moment(name: bytes, info: bytes) -> str:
-    group = re.search(rb"\{\\%s([^{}]*)\}" % name, info)
-    parts = {key: int(number) for key, number in _TIME.findall(group[1])} if group else {}
-    year, month, day, hour, minute = (parts.get(name, 0) for name in (b"yr", b"mo", b"dy", b"hr", b"min"))
+def _moment(parts: dict[str, int]) -> str:
+    year, month, day, hour, minute = (parts.get(name, 0) for name in _TIME)
     try:
         return datetime.datetime(year, month, day, hour, minute).isoformat()
-    except ValueError:
+    except (ValueError, OverflowError):
         return ""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ingest.parsers.office.package import DAMAGE, read_part, relations, safe_parser
+from ingest.parsers.office.package import DAMAGE, Relation, read_part, relations, safe_parser
 from ingest.parsers.outline_writer import MAX_CHARS, OutlineWriter, too_much_text
 from ingest.parsers.types import FileType
 
@@ -99,12 +99,12 @@ class PartReader(ABC):
         A part that is listed again is left out.
         """
         listed: list[tuple[str, str]] = []
-        known: Mapping[str, str] = {}
+        known: Mapping[str, Relation] = {}
 
         def start(element: str, attributes: dict[str, str]) -> None:
             if element.rpartition(" ")[2] in LISTED_PAGES:
                 ids = [value for key, value in attributes.items() if key.endswith("relationships id")]
-                listed.extend((attributes.get("name", ""), known[one]) for one in ids if one in known)
+                listed.extend((attributes.get("name", ""), known[one].target) for one in ids if one in known)
 
         parser = safe_parser()
         parser.StartElementHandler = start

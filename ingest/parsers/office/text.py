@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.office.package import OfficeKind, core_properties, kind_of, open_office
+from ingest.parsers.office.normal_package import open_package
+from ingest.parsers.office.package import OfficeKind, core_properties, kind_of
 from ingest.parsers.office.stream import PartReader
 from ingest.parsers.office.titles import sensible_title, workbook_title
 from ingest.parsers.outline_writer import MAX_EMPTY_CELLS, OutlineWriter, one_line, row_line
@@ -27,10 +28,10 @@ def parse_office_text(content: bytes, file: FileType) -> Outline:
     """Return the text of an office file, as far as its parts can be read; damaged parts are omissions.
 
     Raises:
-        ParseRefused: see `open_office`; or none of the text can be read (`damaged`).
+        ParseRefused: see `open_package`; or none of the text can be read (`damaged`).
     """
     kind = kind_of(content) or _kind_by_name(file)
-    archive = open_office(content, kind)
+    _, archive = open_package(content, kind)
     writer = OutlineWriter()
     reader = READERS[kind](writer, archive)
     damaged = list(reader.read())
