@@ -15,6 +15,7 @@ from typing import Any, Final
 from ingest.parsers.decode import decode
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.mail.parse import parse_email
+from ingest.parsers.office.rtf import rtf_text
 from ingest.parsers.outline_writer import one_line
 from ingest.parsers.types import FileType, Outline
 from search.documents.charset import charset_for_label
@@ -124,13 +125,11 @@ class _Storage:
         if not stream:
             return None
         from compressed_rtf import decompress
-        from striprtf.striprtf import rtf_to_text
 
         try:
-            rtf = decompress(stream[:MAX_BODY_BYTES]).decode("latin-1")
+            text = rtf_text(decompress(stream[:MAX_BODY_BYTES]))
         except Exception:  # noqa: BLE001  the library raises no other class; headers and attachments are read
             return None
-        text = rtf_to_text(rtf, errors="ignore")
         return _text_part("text/plain", text) if text.strip() else None
 
     def _attachments(self) -> Iterator[bytes]:

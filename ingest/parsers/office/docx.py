@@ -310,7 +310,7 @@ def _read_inserted(content: bytes, name: str, depth: int) -> Outline:
     if file.parsers[0] != "docx":
         return parse(content, name).outline
     if depth > MAX_INSERTED:
-        raise ParseRefused("too_deep", f"files are inserted into each other more than {MAX_INSERTED} times")
+        raise ParseRefused("too_large", f"files are inserted into each other more than {MAX_INSERTED} times")
     return parse_docx(content, file, depth=depth)
 
 

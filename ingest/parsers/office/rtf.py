@@ -19,6 +19,8 @@ from ingest.parsers.types import FileType, Outline
 #: more than any document has
 MAX_BYTES: Final = 64 * 1024**2
 MAX_DEPTH: Final = 2_000
+#: groups gathered within each other, as a link in a footnote
+MAX_GATHERED: Final = 8
 _TOKEN: Final = re.compile(
     rb"\\(?:(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})?[ ]?|'(?P<code>[0-9A-Fa-f]{2})|(?P<sign>.))"
     rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+",
@@ -134,6 +136,11 @@ def parse_rtf(content: bytes, file: FileType) -> Outline:
     return reader.outline()
 
 
+def rtf_text(content: bytes) -> str:
+    """Return the text of rich text. Raises ParseRefused."""
+    return "\n".join(parse_rtf(content, FileType(path="", mime="", media="office", parsers=())).lines)
+
+
 class _Reader:
     """Reader that steps through the tokens and writes paragraphs and rows."""
 
@@ -226,7 +233,7 @@ class _Reader:
         match group:
             case "fldinst":
                 self._after += [link_line("", target) for target in _LINK.findall(text)]
-            case "pntext" | "listtext":
+            case "pntext" | "listtext" if text:
                 self._texts[-1].append(f"{text if any(map(str.isalnum, text)) else '-'} ")
             case "footnote":
                 self._texts[-1].append(f" {text} ")
@@ -238,7 +245,7 @@ class _Reader:
             case "objclass":
                 self._embedded.append(f"Embedded file: {text}")
                 self._after.append(self._embedded[-1])
-            case "stylesheet":
+            case "stylesheet" | "pntext" | "listtext":
                 pass
             case "title" | "author" | "atnauthor":
                 self._stated[group] = text[:MAX_PROPERTY_CHARS]
@@ -270,7 +277,7 @@ class _Reader:
     def _begins_group(self, word: str) -> bool:
         """Return whether a word says what its group is."""
         may_ignore, self._may_ignore = self._may_ignore, False
-        if word in _GATHERED:
+        if word in _GATHERED and self._state.depth < MAX_GATHERED:
             self._texts.append([])
             depth = self._state.depth + 1
             self._state = replace(self._state, group=word, depth=depth, is_skipped=False)

@@ -46,13 +46,14 @@ class SheetExtras:
 
     def lines(self, sheet: str, *, has_edges: bool) -> Iterator[str]:
         """Yield a line for each, as far as the parts can be read."""
-        related: Mapping[str, Relation] = {}
         with suppress(*DAMAGE, SyntaxError):  # of lxml
-            related = relations(self._archive, sheet)
             threaded = self._threaded(sheet)
             refs = {ref for ref, _ in threaded}
             yield from (line for ref, line in self._notes(sheet) if line and ref not in refs)
             yield from (line for _, line in threaded if line)
+            related = self._related(sheet)
+            if has_edges or any(each.type.endswith("/hyperlink") for each in related.values()):
+                yield from _beside_cells(self._archive, sheet, related)
             controls = [line for part in self._parts(sheet, "/vmlDrawing") for line in self._controls(part)]
             yield from controls
             for drawing in self._parts(sheet, "/drawing"):
@@ -62,17 +63,18 @@ class SheetExtras:
             embedded = [embedded_line(part) for part in self._parts(sheet, *EMBEDDED)]
             self.embedded += embedded
             yield from embedded
-        if has_edges or any(each.type.endswith("/hyperlink") for each in related.values()):
-            with suppress(*DAMAGE):
-                yield from _beside_cells(self._archive, sheet, related)
+
+    def _related(self, part: str) -> Mapping[str, Relation]:
+        with suppress(KeyError):
+            return relations(self._archive, part)
+        return {}
 
     def _parts(self, part: str, *kinds: str) -> Iterator[str]:
-        """Yield the related parts of these kinds that were not read yet; none without relations."""
-        with suppress(KeyError):
-            for type_, target, is_external in relations(self._archive, part).values():
-                if type_.endswith(kinds) and not is_external and target not in self._read:
-                    self._read.add(target)
-                    yield target
+        """Yield the related parts of these kinds that were not read yet."""
+        for type_, target, is_external in self._related(part).values():
+            if type_.endswith(kinds) and not is_external and target not in self._read:
+                self._read.add(target)
+                yield target
 
     def _elements(self, part: str, *tags: str) -> Iterator[Any]:
         """Yield the elements of a part with these tags; each is emptied after its turn.

@@ -356,6 +356,8 @@ _RTF = (
         "\\'41",
         "\\pard",
         "\\u65?",
+        *("\\u-10179?", "\\bin3 }}}", "{\\v a}", "{\\footnote a", "{\\header a}", "\\cell ", "\\row "),
+        '{\\*\\fldinst HYPERLINK "a"}',
         "{\\footnote a}",
         "|",
         "\\cell \\row ",
@@ -487,6 +489,14 @@ SHAPES: Mapping[str, tuple[str, Shapes]] = {
     "email": ("a.eml", _MAIL),
     "mail_source": ("a.eml", _MAIL),
     "mbox": ("a.mbox", _MAIL),
+    "web_archive": (
+        "a.mht",
+        {
+            name: lambda size, make=make: b"Content-Type: text/html\n\n" + make(size)
+            for name, make in _HTML.items()
+        }
+        | _MAIL,
+    ),
     "outlook": (
         "a.msg",
         {
