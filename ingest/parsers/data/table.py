@@ -149,6 +149,7 @@ def _regular_part(lines: Sequence[str], layout: Layout) -> tuple[int, float, int
     least = max(MIN_COLUMNS, max(used, key=lambda cells: (used[cells], cells), default=0))
     starts = (number for number, record in enumerate(records[:MAX_PREAMBLE]) if _is_full(record, least))
     above = next(starts, 0)
+    above -= above > 0 and has_second_row(*records[above - 1 : above + 2])
     rest = records[above:]
     return list(sample)[above], sum(len(record) == width for record in rest) / len(rest), width
 

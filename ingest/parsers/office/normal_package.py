@@ -51,7 +51,8 @@ def open_package(content: bytes, kind: OfficeKind) -> tuple[bytes, zipfile.ZipFi
     try:
         names = archive.namelist()
         related = {name: read_relations(archive, name) for name in names if name.lower().endswith(_RELATIONS)}
-        is_normal = CONTENT_TYPES in names and not any(map(_is_odd, names))
+        has_odd_targets = any(b"\\" in archive.read(name) for name in related)
+        is_normal = CONTENT_TYPES in names and not (has_odd_targets or any(map(_is_odd, names)))
         found = [each for relations in related.values() for each in relations.values()]
         is_whole = all(each.is_external or each.target in archive.NameToInfo for each in found)
         is_strict = any(each.type.startswith(_STRICT_START) for each in found)

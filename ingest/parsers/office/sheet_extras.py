@@ -30,7 +30,7 @@ _RELATION_ID: Final = "http://schemas.openxmlformats.org/officeDocument/2006/rel
 _VML: Final = "{urn:schemas-microsoft-com:vml}"
 _CONTROL: Final = "{urn:schemas-microsoft-com:office:excel}"
 #: codes of page headers and footers (section 18.3.1.39): fonts, colours, sizes, else a value or a place
-_EDGE_CODE: Final = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d{1,3}|(.))', re.DOTALL)
+_EDGE_CODE: Final = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d{1,3}|([A-Z&+-]))', re.IGNORECASE)
 #: Lines of one sheet.
 _MOST: Final = 5_000
 

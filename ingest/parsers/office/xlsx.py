@@ -51,6 +51,8 @@ def _write_sheets(
         warnings.simplefilter("ignore")  # about content that would be lost on saving
         reader, formulas = _read(content, data_only=True), None
         workbook = reader.wb
+        if not workbook._sheets:
+            raise ValueError("the library finds no sheets")
         for number, sheet in enumerate(workbook._sheets, start=1):
             writer.begin_page(number)
             writer.write_heading(sheet.title, 1)
