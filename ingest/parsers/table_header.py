@@ -59,12 +59,15 @@ def has_second_row(
 ) -> bool:
     """Return whether the row below a header names the columns of its groups: `Spring | |` above `High | Low`.
 
-    Groups have empty cells behind them. Below them stand nothing but names, some repeated or missing, and
-    the row after that has a number.
+    Groups are repeated or have empty cells behind them. Below them stand nothing but names, some repeated or
+    missing, and the row after that has a number.
     """
     names, values = ([cell.strip() for cell in row if cell.strip()] for row in (second, third))
     columns = list(zip_longest(first, second, fillvalue=""))
-    has_groups = any(below.strip() and not above.strip() for above, below in columns)
+    groups = [cell.strip() for cell in first if cell.strip()]
+    has_groups = len(set(groups)) < len(groups) or any(
+        below.strip() and not above.strip() for above, below in columns
+    )
     is_partial = any(above.strip() and not below.strip() for above, below in columns)
     is_below = has_groups and _has_names(names) and not _has_names(values)
     return is_below and (is_partial or len(set(names)) < len(names))

@@ -22,7 +22,7 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import MATH, equation_text
-from ingest.parsers.office.links import embedded_line, embedded_warnings, link_line
+from ingest.parsers.office.links import embedded_line, embedded_warnings, field_links, link_line
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import DAMAGE, check_for_library, core_properties
 from ingest.parsers.office.paragraph_numbers import WORD, Numbering, value_of
@@ -75,7 +75,6 @@ MAX_STYLE_CHAIN: Final = 10
 NOTE_PARTS: Final = ("/footnotes", "/endnotes")
 EDGE_PARTS: Final = ("/header", "/footer")
 #: fields with the number of the page, and what stands beside them
-LINK_FIELD = re.compile(r'\bHYPERLINK\s+(?:"([^"]+)"|([^\s\\"]+))')
 #: files inserted into inserted files are read to this depth
 MAX_INSERTED: Final = 3
 PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES|SECTION)\b")
@@ -375,9 +374,7 @@ def _links(element: Any, part: Any) -> Iterator[str]:
             yield link_line(_text(link), relation.target_ref)
     fields = [each.text or "" for each in element.iter(f"{WORD}instrText")]
     fields += [f" {each.get(f'{WORD}instr')}" for each in element.iter(f"{WORD}fldSimple")]
-    if found := LINK_FIELD.findall("".join(fields)):
-        shown = _text(element)
-        yield from (link_line("", target) for each in found if (target := "".join(each)) not in shown)
+    yield from field_links("".join(fields), _text(element) if fields else "")
 
 
 def _all_text(element: Any) -> str:

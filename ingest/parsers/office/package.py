@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import chain
 from typing import Final, Literal, NamedTuple
 from xml.parsers import expat
@@ -206,7 +206,7 @@ def check_for_library(
 def _check_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
     """Unpack a part, and parse XML up to its first element, which a document type would precede.
 
-    Return the number of tags of XML, 0 for other parts.
+    Return the number of tags of XML, 0 for other parts. VML isn't always well formed.
     """
     elements: list[str] = []
     tags = 0
@@ -217,7 +217,8 @@ def _check_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
             if is_xml(info.filename):
                 tags += piece.count(b"<")
                 if not elements:
-                    parser.Parse(piece)
+                    with suppress(expat.ExpatError) if info.filename.endswith(".vml") else nullcontext():
+                        parser.Parse(piece)
     return tags
 
 

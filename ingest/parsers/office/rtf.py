@@ -9,7 +9,7 @@ from typing import Final
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.docx import BESIDE_PAGE
-from ingest.parsers.office.links import embedded_warnings, link_line
+from ingest.parsers.office.links import embedded_line, embedded_warnings, field_links
 from ingest.parsers.office.package import MAX_PROPERTY_CHARS
 from ingest.parsers.office.titles import sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
@@ -30,7 +30,6 @@ _TOKEN: Final = re.compile(
 _TIME: Final = ("yr", "mo", "dy", "hr", "min")
 _MOMENTS: Final = ("creatim", "revtim")
 _HEADING: Final = re.compile(r"(?:heading|berschrift|titre|t.{1,3}tulo|titolo) ?([1-6])", re.IGNORECASE)
-_LINK: Final = re.compile(r'\bHYPERLINK\s+(?:\\[a-km-z]\s+)*"([^"]+)"')
 #: charsets of fonts as codecs of Python; 0 and 1 leave it to the document
 _FONT_CHARSETS: Final = {
     77: "mac_roman",
@@ -132,7 +131,7 @@ def parse_rtf(content: bytes, file: FileType) -> Outline:
     if len(content) > MAX_BYTES:
         raise ParseRefused("too_large", f"the file has more than {MAX_BYTES // 1024**2} MB of rich text")
     reader = _Reader()
-    reader.read(content)
+    reader.read(content.rstrip(b"\0"))
     return reader.outline()
 
 
@@ -232,7 +231,7 @@ class _Reader:
         """Use the text of a group that stands apart."""
         match group:
             case "fldinst":
-                self._after += [link_line("", target) for target in _LINK.findall(text)]
+                self._after += field_links(text, "")
             case "pntext" | "listtext" if text:
                 self._texts[-1].append(f"{text if any(map(str.isalnum, text)) else '-'} ")
             case "footnote":
@@ -243,7 +242,7 @@ class _Reader:
             case "shptxt":
                 self._after.append(text)
             case "objclass":
-                self._embedded.append(f"Embedded file: {text}")
+                self._embedded.append(embedded_line(text))
                 self._after.append(self._embedded[-1])
             case "stylesheet" | "pntext" | "listtext":
                 pass

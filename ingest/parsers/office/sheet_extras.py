@@ -1,5 +1,6 @@
 """Comments, links, boxes of text, forms, charts, pictures, and page headers and footers of a sheet."""
 
+import io
 import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
@@ -31,6 +32,7 @@ _VML: Final = "{urn:schemas-microsoft-com:vml}"
 _CONTROL: Final = "{urn:schemas-microsoft-com:office:excel}"
 #: codes of page headers and footers (section 18.3.1.39): fonts, colours, sizes, else a value or a place
 _EDGE_CODE: Final = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|\d{1,3}|([A-Z&+-]))', re.IGNORECASE)
+_OPEN_BREAK: Final = re.compile(rb"<br\s*>", re.IGNORECASE)
 #: Lines of one sheet.
 _MOST: Final = 5_000
 
@@ -77,15 +79,13 @@ class SheetExtras:
                 yield target
 
     def _elements(self, part: str, *tags: str) -> Iterator[Any]:
-        """Yield the elements of a part with these tags; each is emptied after its turn.
-
-        VML isn't always well formed.
-        """
+        """Yield the elements of a part with these tags; each is emptied after its turn."""
         from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
-        options = {"resolve_entities": False, "huge_tree": False, "recover": part.endswith(".vml")}
         with self._archive.open(part) as file:
-            for _, element in etree.iterparse(file, tag=tags, **options):
+            # Excel doesn't close the breaks of lines in VML
+            source = io.BytesIO(_OPEN_BREAK.sub(b"<br/>", file.read())) if part.endswith(".vml") else file
+            for _, element in etree.iterparse(source, tag=tags, resolve_entities=False, huge_tree=False):
                 yield element
                 element.clear()
 

@@ -180,6 +180,8 @@ def test_table_stays_whole_when_it_fits_and_is_split_by_line_otherwise(chunk_fil
         (["Issued: | 2026-03-01", "Berth | Fee | Tax", "1 | 80 | 8"], (1, 2)),
         ([*["a long note"] * 9, "Berth | Fee", "1 | 80"], (10, 10)),
         ([" | Summer | Summer | Winter", "Berth | Fee | Tax | Fee", "1 | 8 | 1 | 7"], (1, 2)),
+        (["Gauge | Spring |  | Neap", " | High | Low | High", "A | 1 | 2 | 3"], (1, 2)),
+        (["Gauge | Spring |  | Neap", "A | b | c | d", "B | e | f | g"], (1, 1)),
         (["1 | 80", "2 | 70"], (1, 0)),
         (["north | north", "1 | 80"], (1, 0)),
         (["one cell", "another"], (1, 0)),

@@ -1,8 +1,10 @@
 """Each parser's work, memory and text grow with the size of a file at most, whatever is in it."""
 
+import io
 import sys
 import time
 import tracemalloc
+import zipfile
 from contextlib import suppress
 
 import pytest
@@ -14,6 +16,7 @@ from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images import image
 from ingest.parsers.registry import PARSERS, parse
 from ingest.parsers.types import ParsedDocument
+from tests.support.archives import zip_of
 from tests.unit.ingest.parsers.hostile_shapes import SHAPES
 
 #: bytes of the shorter of two files
@@ -34,6 +37,23 @@ _MOST_CHARS = 8
 _FIXED_CHARS = 1_000_000
 #: processor time below which no growth is told
 _SHORT_S = 0.25
+
+#: markup that is put into the parts of office files
+_MARKUP = (
+    b"<",
+    b"/>",
+    b"<!--",
+    b'"',
+    b"\\",
+    b"..",
+    b"&#0;",
+    b"\0",
+    b"-1",
+    b"99999999999",
+    b"<w:tbl>",
+    b"</a:p>",
+    b"\xff",
+)
 
 CASES = [(parser, shape) for parser in PARSERS for shape in SHAPES.get(parser, ("", {}))[1]]
 
@@ -128,3 +148,20 @@ def test_damaged_file_is_read_or_refused(file, changes):
         at = place % (len(content) + 1)
         content[at : at + 1 + len(written)] = written
     check_outcome(bytes(content), path)
+
+
+@given(
+    st.sampled_from(["docx", "pptx", "xlsx", "odf"]).flatmap(
+        lambda parser: st.tuples(st.just(SHAPES[parser][0]), st.sampled_from([*SHAPES[parser][1].values()]))
+    ),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5_000), st.sampled_from(_MARKUP)), max_size=4),
+)
+def test_damaged_part_of_an_office_file_is_read_or_refused(file, changes):
+    path, make = file
+    with zipfile.ZipFile(io.BytesIO(make(200))) as source:
+        parts = {name: bytearray(source.read(name)) for name in source.namelist()}
+    for number, place, written in changes:
+        part = parts[sorted(parts)[number % len(parts)]]
+        at = place % (len(part) + 1)
+        part[at : at + len(written)] = written
+    check_outcome(zip_of(parts), path)

@@ -107,3 +107,25 @@ def test_nameless_text_is_sniffed(subtests):
             assert identify(content, "script").parsers[0] == parser
     assert identify(mail, "message").parsers == ("email", "mail_source")
     assert identify(b"x < y " * 100_000 + b"<p>", "a.html").parsers[0] == "html"
+
+
+def test_pages_that_office_programs_save_are_read_as_pages(subtests):
+    page = "<html><head><title>Rules</title></head><body><p>Ask the Z=C3=A4hler</p></body></html>"
+    stated = "Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: quoted-printable"
+    body = f"--b\n{stated}\n\n{page}\n--b--\n"
+    head = 'MIME-Version: 1.0\nContent-Type: multipart/related; boundary="b"\n\n'
+    dated = "Date: Mon, 5 Jan 2026 10:00:00 +0000\nSubject: Exported\n"
+    for path, text in {
+        "a.doc": dated + head + body,
+        "a.mht": head + body,
+        "a.xls": "From: Jo <jo@example.org>\n" + dated + head + body,
+        "a": "From: <Saved by Blink>\n" + dated + head + body,
+    }.items():
+        with subtests.test(case=path):
+            parsed = parse(text.encode(), path)
+            assert (parsed.parser, parsed.title) == ("web_archive", "Rules")
+            assert [*parsed.outline.lines] == ["Ask the Zähler"]
+    mail = parse(("From: Jo <jo@example.org>\n" + dated + head + body).encode(), "a")
+    assert (mail.parser, mail.title) == ("email", "Exported")
+    table = parse("\ufeff<table><tr><td>RX&#45;1</td><td>M&uuml;ller</td></tr></table>".encode(), "a.xls")
+    assert (table.parser, [*table.outline.lines]) == ("html", ["RX-1 | Müller"])

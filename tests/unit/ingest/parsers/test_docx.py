@@ -1,6 +1,7 @@
 """Word documents: automatic numbers, comments, page headers, pictures, symbols and equations."""
 
 import io
+from xml.sax.saxutils import escape
 
 from docx import Document
 from docx.opc.constants import RELATIONSHIP_TYPE
@@ -12,6 +13,7 @@ from docx.oxml.ns import nsdecls
 from ingest.parsers.registry import parse
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 LEVEL = '<w:lvl w:ilvl="{}"><w:start w:val="{}"/><w:numFmt w:val="{}"/>{}<w:lvlText w:val="{}"/></w:lvl>'
 
@@ -185,3 +187,107 @@ def test_chart_of_a_document_is_the_table_of_its_data():
         parse_xml(f"<w:r {WORD}><w:drawing>{drawn}</w:drawing></w:r>")
     )
     assert read(document) == ["By month:", " | ships", "1 | 7"]
+
+
+def related(document, kind, name, content, content_type="application/xml"):
+    part = Part(PackURI(name), content_type, content, document.part.package)
+    return document.part.relate_to(part, f"{RELATIONSHIPS}/{kind}")
+
+
+def test_targets_of_links_follow_their_paragraph():
+    document = Document()
+    target = document.part.relate_to(
+        "https://example.org/berths", RELATIONSHIP_TYPE.HYPERLINK, is_external=True
+    )
+    link = '<w:hyperlink {} r:id="{}" w:anchor="a"><w:r><w:t>the berths</w:t></w:r></w:hyperlink>'
+    document.add_paragraph("Book ")._p.append(parse_xml(link.format(nsdecls("w", "r"), target)))
+    field = document.add_paragraph("Ask the desk")._p
+    for text in (' HYPERLINK "mailto:desk', '@example.org" ', ' HYPERLINK \\l "here" '):
+        field.append(parse_xml(f"<w:r {WORD}><w:instrText>{escape(text)}</w:instrText></w:r>"))
+    assert read(document) == [
+        *("Book the berths", "Link: the berths (https://example.org/berths)"),
+        *("Ask the desk", "Link: mailto:desk@example.org"),
+    ]
+
+
+def test_deleted_rows_and_cells_are_left_out():
+    document = Document()
+    table = document.add_table(3, 2)
+    for number, text in enumerate(("Post", "Holder", "Bosun", "Finch", "Purser", "Crane")):
+        table.cell(number // 2, number % 2).text = text
+    table.rows[1]._tr.get_or_add_trPr().append(parse_xml(f'<w:del {WORD} w:id="1"/>'))
+    table.cell(2, 1)._tc.get_or_add_tcPr().append(parse_xml(f'<w:cellDel {WORD} w:id="2"/>'))
+    assert read(document) == ["Post | Holder", "Purser"]
+
+
+def test_inserted_files_are_read_in_their_place_and_unreadable_ones_are_told():
+    inner = Document()
+    inner.add_paragraph("Inner words")
+    file = io.BytesIO()
+    inner.save(file)
+    document = Document()
+    for number, (name, content) in enumerate(
+        [
+            ("a.html", b"<html><body><h1>Dues</h1><p>Ten crowns</p></body></html>"),
+            ("b.rtf", rb"{\rtf1 Rich words\par}"),
+            ("c.docx", file.getvalue()),
+            ("d.bin", b"\x00\x01\x02" * 40),
+        ]
+    ):
+        id_ = related(document, "aFChunk", f"/word/{name}", content)
+        document.add_paragraph(f"before {number}")
+        document.element.body.insert_element_before(
+            parse_xml(f'<w:altChunk {nsdecls("w", "r")} r:id="{id_}"/>'), "w:sectPr"
+        )
+    file = io.BytesIO()
+    document.save(file)
+    parsed = parse(file.getvalue(), "a.docx")
+    assert [line for line in parsed.outline.lines if line] == [
+        *("before 0", "Dues", "Ten crowns", "before 1", "Rich words", "before 2", "Inner words", "before 3")
+    ]
+    assert [warning.split(":")[1] for warning in parsed.warnings] == [" /word/d.bin"]
+
+
+def test_document_inserted_into_itself_ends():
+    def nested(depth):
+        document = Document()
+        document.add_paragraph(f"level {depth}")
+        if depth < 9:
+            id_ = related(document, "aFChunk", "/word/a.docx", nested(depth + 1))
+            document.element.body.insert_element_before(
+                parse_xml(f'<w:altChunk {nsdecls("w", "r")} r:id="{id_}"/>'), "w:sectPr"
+            )
+        file = io.BytesIO()
+        document.save(file)
+        return file.getvalue()
+
+    parsed = parse(nested(0), "a.docx")
+    assert [line for line in parsed.outline.lines if line] == [f"level {n}" for n in range(4)]
+    assert len(parsed.warnings) == 1
+
+
+def test_states_of_form_fields_are_text():
+    document = Document()
+    paragraph = document.add_paragraph("Paid ")._p
+    for field in (
+        "<w:checkBox><w:default w:val='1'/></w:checkBox>",
+        "<w:checkBox><w:default w:val='1'/><w:checked w:val='0'/></w:checkBox>",
+        "<w:ddList><w:result w:val='1'/><w:listEntry w:val='cash'/><w:listEntry w:val='card'/></w:ddList>",
+        "<w:ddList><w:result w:val='7'/><w:listEntry w:val='cash'/></w:ddList>",
+    ):
+        begin = f'<w:r {WORD}><w:fldChar w:fldCharType="begin"><w:ffData>{field}</w:ffData></w:fldChar></w:r>'
+        paragraph.append(parse_xml(begin))
+    assert read(document) == ["Paid ☒☐card"]
+
+
+def test_embedded_files_are_named():
+    document = Document()
+    id_ = related(document, "package", "/word/embeddings/Budget.xlsx", b"PK")
+    ole = '<o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office" r:id="{}"/>'
+    ole = f"<w:r {{}}><w:object>{ole}</w:object></w:r>"
+    document.add_paragraph("The sums:")._p.append(parse_xml(ole.format(nsdecls("w", "r"), id_)))
+    file = io.BytesIO()
+    document.save(file)
+    parsed = parse(file.getvalue(), "a.docx")
+    assert [line for line in parsed.outline.lines if line] == ["The sums:", "Embedded file: Budget.xlsx"]
+    assert ["Budget.xlsx" in warning for warning in parsed.warnings] == [True]

@@ -271,3 +271,9 @@ def test_damaged_and_hostile_files_are_refused(content, code):
     with pytest.raises(ParseRefused) as refused:
         parse(content, "a.fodt" if content.startswith(b"<") else "a.odt")
     assert refused.value.code == code
+
+
+def test_targets_of_links_follow_their_paragraph():
+    link = '<text:p>Ask <text:a xlink:href="{}">{}</text:a></text:p>'
+    body = link.format("https://example.org/desk", "the desk") + link.format("#here", "here")
+    assert lines_of(packed(body)) == ["Ask the desk", "Link: the desk (https://example.org/desk)", "Ask here"]

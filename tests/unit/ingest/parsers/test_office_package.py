@@ -1,6 +1,7 @@
 """Office files that are hostile, damaged, locked, or named as another kind."""
 
 import io
+import re
 import struct
 import zipfile
 from collections.abc import Callable
@@ -201,3 +202,56 @@ def test_hostile_files_leave_the_limited_process_alive(shared_digester):
         with pytest.raises(ParseRefused):
             shared_digester.digest(with_part(name, TEXT_PARTS[name], BOMB), name)
     assert shared_digester.child_pid == pid
+
+
+def as_strict(_: str, known: bytes) -> bytes:
+    return re.sub(
+        rb"http://schemas\.openxmlformats\.org/(?!package)(\w+)/2006/",
+        rb"http://purl.oclc.org/ooxml/\1/",
+        known,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_package_is_read_alike_in_the_spelling_of_any_program(name, subtests):
+    known = parse(original(name), name)
+    content = rewritten(name)
+    for case, spelled in {
+        "strict": rewritten(name, as_strict),
+        "backslashes": respelled(content, lambda part: part.replace("/", "\\")),
+        "lower case": respelled(content, str.lower),
+        "upper case": respelled(content, str.upper),
+        "absolute names": respelled(content, "/{}".format),
+        "backslashes in targets": rewritten(name, with_backslashes),
+        "relation to a missing part": rewritten(name, with_missing_part),
+    }.items():
+        with subtests.test(case=case):
+            document = parse(spelled, name)
+            assert (document.parser, document.warnings) == (known.parser, ())
+            assert document.outline.lines == known.outline.lines
+
+
+def respelled(content: bytes, spell: Callable[[str], str]) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(content)) as source:
+        return zip_of({spell(part): source.read(part) for part in source.namelist()})
+
+
+def with_backslashes(part: str, known: bytes) -> bytes:
+    """Return relations with targets as `\\word\\document.xml`."""
+    if not part.endswith(".rels"):
+        return known
+    return re.sub(rb'(?<=Target=")[^":]+', lambda found: found[0].replace(b"/", b"\\"), known)
+
+
+def with_missing_part(part: str, known: bytes) -> bytes:
+    relation = b'<Relationship Id="r99" Type="a/image" Target="gone.png"/></Relationships>'
+    return known.replace(b"</Relationships>", relation) if part.endswith(".rels") else known
+
+
+def test_damaged_part_of_an_oddly_named_package_is_still_told():
+    cut = with_part("handbook.docx", "word/document.xml", b"<w:document xmlns:w='a'><w:p>")
+    document = parse(respelled(cut, lambda part: part.replace("/", "\\")), "a.docx")
+    assert (document.parser, ["document.xml" in each for each in document.warnings]) == (
+        "office_text",
+        [False, True],
+    )

@@ -138,3 +138,48 @@ def test_shapes_are_read_by_their_places():
     for text, left, top in (("last", 0, 9), ("right", 8, 4), ("left", 0, 4.2)):
         slide.shapes.add_textbox(Cm(left), Cm(top), Cm(3), Cm(1)).text_frame.text = text
     assert read(presentation) == ["Plan", "left", "right", "last"]
+
+
+INK = """<p:contentPart {} r:id="rId99"/>"""
+
+
+def test_picture_as_a_title_and_pen_strokes_cost_no_notes():
+    presentation = Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[5])
+    picture = slide.shapes.add_picture(str(FILES / "image/notice.png"), 0, 0)._element
+    title = slide.shapes.title._element
+    picture.nvPicPr.nvPr.append(title.nvSpPr.nvPr[0])
+    title.getparent().remove(title)
+    slide.shapes._spTree.append(parse_xml(INK.format(SPACES)))
+    slide.notes_slide.notes_text_frame.text = "Thank the pilots"
+    assert read(presentation) == ["Slide 1", "Notes: Thank the pilots"]
+
+
+def test_odd_shape_is_told_and_the_rest_is_read():
+    presentation = Presentation()
+    slide = slide_with_title(presentation, "Plan")
+    odd = (
+        '<p:graphicFrame {}><p:nvGraphicFramePr><p:cNvPr id="9" name="x"/><p:cNvGraphicFramePr/><p:nvPr/>'
+        "</p:nvGraphicFramePr></p:graphicFrame>"
+    )
+    slide.shapes._spTree.append(parse_xml(odd.format(SPACES)))
+    slide.notes_slide.notes_text_frame.text = "Last words"
+    file = io.BytesIO()
+    presentation.save(file)
+    parsed = parse(file.getvalue(), "a.pptx")
+    assert [line for line in parsed.outline.lines if line] == ["Plan", "Notes: Last words"]
+    assert ["slide 1" in warning for warning in parsed.warnings] == [True]
+
+
+def test_targets_of_links_follow_the_shapes():
+    presentation = Presentation()
+    slide = slide_with_title(presentation, "Archive")
+    for text, target in (
+        ("old", "https://example.org/old"),
+        ("https://example.org/new", "https://example.org/new"),
+    ):
+        run = slide.shapes.add_textbox(0, Cm(5), Cm(3), Cm(1)).text_frame.paragraphs[0].add_run()
+        run.text, run.hyperlink.address = text, target
+    assert read(presentation) == [
+        *("Archive", "old", "https://example.org/new", "Link: old (https://example.org/old)")
+    ]

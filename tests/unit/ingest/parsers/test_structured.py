@@ -167,3 +167,39 @@ def test_thousands_of_comment_lines_are_read_once():
     lines = CountedLines(["key: value", *["# comment"] * 3_000, "other: value", "", "last: value"])
     assert 2 in list(_breaks(lines, LineSpan(1, 3_002), has_sections=False))
     assert lines.count < 100 * len(lines)
+
+
+def test_header_of_two_rows_names_each_column_by_its_group():
+    rows = "".join(f"Gauge {n},{n},{n},{n},{n}\n" for n in range(9))
+    for head in (
+        "Station,Spring,,Neap,\n,High,Low,High,Low\n",
+        "Station,Spring,Spring,Neap,Neap\n,High,Low,High,Low\n",
+    ):
+        names = "Station | Spring High | Spring Low | Neap High | Neap Low"
+        assert header_of(head + rows) == names
+        assert header_of(f"Tides of 2026,,,,\n{head}{rows}") == names
+    assert header_of("name,,note\na,b,\nc,d,e\n") is None
+
+
+def test_quotes_that_are_signs_of_inches_hold_no_records_together(subtests):
+    stray = "part\tsize\n" + 'plate\t5" wide\n"bolt\t3\nring\t7\n'
+    late = "part\tsize\n" + "ring\t7\n" * 90 + '"bolt\t3\n' + "hook\t9\n" * 90
+    for text in (stray, late):
+        with subtests.test(case=text[:20]):
+            heading, table = blocks_of(text, "a.tsv")
+            assert heading.text == "part | size"
+            assert (table.span.start, table.span.end, table.breaks) == (2, text.count("\n"), ())
+
+
+def test_every_passage_of_a_wide_record_names_its_columns(chunk_file):
+    names = [f"attribute_{n:03}" for n in range(90)]
+    text = "".join(
+        ",".join(row) + "\n"
+        for row in [["vessel", *names], *([f"Hull-{h}", *(f"v{h}x{n}" for n in range(90))] for h in range(5))]
+    )
+    chunks = chunk_file(text, "wide.csv")
+    found = [chunk for chunk in chunks if "v4x77" in chunk.text]
+    assert ["vessel: Hull-4" in chunk.text and "attribute_077: v4x77" in chunk.text for chunk in found] == [
+        True
+    ]
+    assert found[0].spans[0] == {"kind": "line", "start": 6, "end": 6}

@@ -2,15 +2,18 @@
 
 import datetime
 import io
+import zipfile
 
 import pytest
+import xlsxwriter
 from openpyxl import Workbook
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 from openpyxl.worksheet.formula import ArrayFormula
 
-from ingest.parsers.office.number_formats import format_duration, format_number, format_text
+from ingest.parsers.office.number_formats import format_day, format_duration, format_number, format_text
 from ingest.parsers.registry import parse
+from tests.support.archives import zip_of
 
 
 def read(workbook):
@@ -88,3 +91,64 @@ def test_cells_are_read_as_they_are_shown_with_what_stands_beside_them():
         "Link in A3: https://example.org/berths",
         "Chart: Fees by berth",
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("d mmmm yyyy", "9 March 2026"),
+        ("mmm-yy", "Mar-26"),
+        ("[$-409]dddd\\, mmm dd\\, yyyy;@", "Monday, Mar 09, 2026"),
+        ("d mmm yyyy h:mm", "9 Mar 2026"),
+        ("yyyy-mm-dd", ""),
+        ("mm:ss", ""),
+        ('"mmm" yyyy', ""),
+    ],
+)
+def test_date_that_names_its_month_is_also_as_shown(code, shown):
+    assert format_day(datetime.date(2026, 3, 9), code) == shown
+
+
+def test_boxes_forms_and_page_headers_follow_the_rows():
+    file = io.BytesIO()
+    workbook = xlsxwriter.Workbook(file, {"in_memory": True})
+    sheet = workbook.add_worksheet("Plan")
+    sheet.write_datetime(
+        0, 0, datetime.datetime(2026, 3, 9), workbook.add_format({"num_format": "d mmmm yyyy"})
+    )
+    sheet.insert_textbox("D2", "Ask the committee")
+    sheet.insert_button("F2", {"caption": "Send"})
+    sheet.set_header('&L&"Arial,Bold"&14Rota && plan&R&D')
+    sheet.set_footer("Page &P of &N")
+    workbook.close()
+    assert [line for line in parse(file.getvalue(), "a.xlsx").outline.lines if line] == [
+        *("Plan", "2026-03-09 (9 March 2026)", "Header: Rota & plan", "Send", "Ask the committee")
+    ]
+
+
+VML = """<xml xmlns:v="urn:schemas-microsoft-com:vml" xmlns:x="urn:schemas-microsoft-com:office:excel">
+<v:shape><v:textbox><div>Paid<br></div></v:textbox><x:ClientData ObjectType="Checkbox">
+<x:Checked>1</x:Checked></x:ClientData></v:shape>
+<v:shape><v:textbox>Sent</v:textbox><x:ClientData ObjectType="Radio"/></v:shape></xml>"""
+
+
+def test_check_boxes_have_their_states():
+    file = io.BytesIO()
+    workbook = xlsxwriter.Workbook(file, {"in_memory": True})
+    workbook.add_worksheet("Form").insert_button("F2", {"caption": "Send"})
+    workbook.close()
+    with zipfile.ZipFile(file) as source:
+        parts = {name: VML if name.endswith(".vml") else source.read(name) for name in source.namelist()}
+    lines = [line for line in parse(zip_of(parts), "a.xlsx").outline.lines if line]
+    assert lines == ["Form", "☒ Paid", "☐ Sent"]
+
+
+def test_cells_of_a_wide_sheet_have_the_names_of_their_columns():
+    workbook = Workbook()
+    sheet = workbook.active
+    sheet.append(["vessel", *(f"attribute {n}" for n in range(40))])
+    for hull in ("Skua", "Tern"):
+        sheet.append([hull, *(f"{hull} {n}" for n in range(40))])
+    rows = read(workbook)[2:]
+    assert all(row.startswith(("vessel: Skua | ", "vessel: Tern | ")) and len(row) <= 300 for row in rows)
+    assert sum("attribute 39: Tern 39" in row for row in rows) == 1
