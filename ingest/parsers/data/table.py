@@ -46,7 +46,7 @@ class Layout:
     #: cells of most records
     width: int = 1
 
-    def records(self, lines: Iterable[str]) -> "_csv._reader":
+    def records(self, lines: Iterable[str]) -> "_csv.Reader":
         """Return the reader of the records on lines."""
         return csv.reader(
             (f"{line}\n" for line in lines),

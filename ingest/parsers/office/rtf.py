@@ -104,7 +104,7 @@ _SHOWN: Final = frozenset({"shppict", "shpinst", "nesttableprops"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What is in force in a group until its end."""
+    """State that is in force in a group until its end."""
 
     #: the group that says what the text is, '' in the body
     group: str = ""
