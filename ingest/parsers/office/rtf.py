@@ -72,6 +72,27 @@ _SIGNS: Final = {
     "\\": "\\",
 }
 _BREAKS: Final = frozenset({"par", "sect", "page", "\n", "\r"})
+#: words that are read anywhere in a group
+_WORDS: Final = frozenset(
+    {
+        *(
+            *_SIGNS,
+            *_BREAKS,
+            *_TIME,
+            "u",
+            "f",
+            "fcharset",
+            "cpg",
+            "deff",
+            "ansicpg",
+            "mac",
+            "pc",
+            "pca",
+            "plain",
+        ),
+        *("v", "htmlrtf", "deleted", "uc", "pard", "s", "outlinelevel", "intbl", "cell", "row"),
+    }
+)
 #: groups whose text is gathered apart from that around it
 _GATHERED: Final = frozenset(
     {
@@ -175,13 +196,16 @@ class _Reader:
         position = 0
         while found := _TOKEN.match(content, position):
             position = found.end()
-            if found["text"] or found["code"]:
-                self._add_bytes(found["text"] or bytes.fromhex(found["code"].decode()))
-            elif found["brace"]:
-                self._take_brace(is_opening=found["brace"] == b"{")
-            elif found["word"] or found["sign"]:
+            kind = found.lastgroup
+            if kind == "text":
+                self._add_bytes(found[0])
+            elif kind == "code":
+                self._add_bytes(bytes.fromhex(found["code"].decode()))
+            elif kind == "brace":
+                self._take_brace(is_opening=found[0] == b"{")
+            elif kind is not None:
                 word = (found["word"] or found["sign"]).decode("latin-1")
-                number = None if found["number"] is None else int(found["number"])
+                number = int(found["number"]) if kind == "number" else None
                 if word == "bin":
                     position += max(0, number or 0)
                 self._take_word(word, number)
@@ -208,7 +232,8 @@ class _Reader:
         )
 
     def _take_brace(self, *, is_opening: bool) -> None:
-        self._decode()
+        if self._bytes:
+            self._decode()
         self._left_out = 0
         self._is_group_start, self._may_ignore = is_opening, False
         if is_opening:
@@ -252,12 +277,15 @@ class _Reader:
                 self._edges[text] = None
 
     def _take_word(self, word: str, number: int | None) -> None:
-        self._decode()
         is_start, self._is_group_start = self._is_group_start, word == "*"
+        if self._bytes:
+            self._decode()
         if word == "*":
             self._may_ignore = True
         elif is_start and self._begins_group(word):
             pass
+        elif word not in _WORDS:
+            pass  # most are about the look of text
         elif word == "u" and number is not None:
             self._add(chr(number % 0x10000 if number < 0x10000 else min(number, 0x10FFFF)))
             self._left_out = self._state.replacements
@@ -353,8 +381,6 @@ class _Reader:
 
     def _decode(self) -> None:
         """Add the bytes so far as text in the charset of their font."""
-        if not self._bytes:
-            return
         font = self._default_font if self._state.font < 0 else self._state.font
         raw, charset = bytes(self._bytes), self._fonts.get(font, self._charset)
         self._bytes.clear()
