@@ -124,7 +124,7 @@ OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
 FLAT_OFFICE: Final = b"urn:oasis:names:tc:opendocument:xmlns:office"
 #: mail and pages saved as mail: extension -> (mime, ladder)
 MAIL: Final = {
-    **dict.fromkeys(("eml", "emlx", "mht", "mhtml"), ("message/rfc822", ("email", "mail_source"))),
+    **dict.fromkeys(("eml", "emlx"), ("message/rfc822", ("email", "mail_source"))),
     "mbox": ("application/mbox", ("mbox", "mail_source")),
 }
 #: pages with their pictures in one file, which are mails by form: extension -> mime

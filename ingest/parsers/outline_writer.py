@@ -78,7 +78,8 @@ class OutlineWriter(OutlineDraft):
             self.blocks.append(Block(kind=kind, span=span, breaks=breaks))
 
     def write_outline(self, outline: Outline) -> None:
-        """Write the blocks of another document."""
+        """Write the blocks of another document, and take over what it omits."""
+        self.omissions.add(outline.omissions)
         for block in outline.blocks:
             if block.kind == "heading":
                 self.write_heading(block.text, block.level)

@@ -73,7 +73,7 @@ def parse_web_archive(content: bytes, file: FileType) -> Outline:
     if not pages:
         raise ValueError("it holds no page")
     title = next(filter(None, (page.title for page in pages)), reader.first_words)
-    return reader.outline(title=title, metadata=pages[0].metadata, warnings=reader.warnings)
+    return reader.outline(title=title, metadata=pages[0].metadata)
 
 
 def bounded_lines(content: bytes) -> Sequence[bytes]:

@@ -22,7 +22,7 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import MATH, equation_text
-from ingest.parsers.office.links import embedded_line, embedded_warnings, field_links, link_line
+from ingest.parsers.office.links import embedded_line, field_links, link_line
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import DAMAGE, check_for_library, core_properties
 from ingest.parsers.office.paragraph_numbers import WORD, Numbering, value_of
@@ -114,10 +114,10 @@ def parse_docx(content: bytes, file: FileType, *, depth: int = 0) -> Outline:
     reader.read(document.element.body)
     has_heading = any(block.kind == "heading" for block in writer.blocks)
     title = sensible_title(stated) or (None if has_heading else writer.first_words)
+    reader.report_omissions(document.element.body)
     reader.read_notes()
     reader.read_edges()
-    warnings = (*reader.warnings, *embedded_warnings(reader.embedded))
-    return writer.outline(title=title, metadata=metadata, warnings=warnings)
+    return writer.outline(title=title, metadata=metadata)
 
 
 def _open_document(content: bytes) -> Any:
@@ -135,9 +135,6 @@ class _DocxReader:
     """Reader that walks the body and writes its blocks."""
 
     def __init__(self, writer: OutlineWriter, document: Any, depth: int) -> None:
-        self.warnings: list[str] = []
-        #: a line for each embedded file
-        self.embedded: list[str] = []
         self._depth = depth
         self._writer = writer
         self._part = document.part
@@ -165,6 +162,13 @@ class _DocxReader:
                     self._write(element, role)
         for comment in self._comments.values():  # without a place
             self._write_comment(*comment)
+
+    def report_omissions(self, body: Any) -> None:
+        """Report deleted and hidden text."""
+        deleted = (each.text or "" for each in body.iter(f"{WORD}delText"))
+        hidden = ("".join(run.itertext(TEXT)) for run in body.iter(RUN) if _is_hidden(run))
+        self._writer.omitted("deleted_text", sum(map(len, deleted)))
+        self._writer.omitted("hidden_text", sum(map(len, hidden)))
 
     def read_notes(self) -> None:
         """Write footnotes and endnotes under a heading of their own."""
@@ -238,11 +242,10 @@ class _DocxReader:
         self._drawn.add(part)
         try:
             outline = _read_inserted(part.blob, part.partname, self._depth + 1)
-        except (ParseRefused, *DAMAGE) as error:
-            self.warnings.append(f"an inserted file can't be read: {part.partname}: {error}")
+        except (ParseRefused, *DAMAGE):
+            self._writer.omitted("unreadable_parts", where=part.partname)
             return
         self._writer.write_outline(outline)
-        self.warnings += outline.warnings
 
     def _write_anchored(self, element: Any) -> None:
         """Write comments, links, names of embedded files and drawings of an element."""
@@ -252,7 +255,7 @@ class _DocxReader:
             self._part.related_parts.get(each.get(RELATION_ID)) for each in element.iter(EMBEDDED_FILE)
         )
         named = [embedded_line(part.partname) for part in embedded if part is not None]
-        self.embedded += named
+        self._writer.omitted("embedded_files", len(named))
         self._writer.write_block("list", [*_links(element, self._part), *named])
         self._write_boxes(element)
 

@@ -101,7 +101,7 @@ def _embedded(slide: Any, number: int, writer: OutlineWriter) -> Iterator[str]:
     for embedded in slide._element.iter(f"{PRESENTATION}oleObj"):
         with suppress(KeyError):  # the part is missing
             yield embedded_line(slide.part.related_part(embedded.get(RELATION_ID)).partname)
-            writer.omitted("attachments", where=f"slide {number}")
+            writer.omitted("embedded_files", where=f"slide {number}")
 
 
 def _write_notes(slide: Any, writer: OutlineWriter, read: set[Any]) -> None:

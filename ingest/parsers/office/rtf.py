@@ -9,7 +9,7 @@ from typing import Final
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.docx import BESIDE_PAGE
-from ingest.parsers.office.links import embedded_line, embedded_warnings, field_links
+from ingest.parsers.office.links import embedded_line, field_links
 from ingest.parsers.office.package import MAX_PROPERTY_CHARS
 from ingest.parsers.office.titles import sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
@@ -187,7 +187,6 @@ class _Reader:
         #: lines that follow the paragraph
         self._after: list[str] = []
         self._edges: dict[str, None] = {}
-        self._embedded: list[str] = []
         self._stated: dict[str, str] = {}
         self._times: dict[str, dict[str, int]] = defaultdict(dict)
 
@@ -228,7 +227,6 @@ class _Reader:
                     "modified": _moment(self._times["revtim"]),
                 }
             ),
-            warnings=embedded_warnings(self._embedded),
         )
 
     def _take_brace(self, *, is_opening: bool) -> None:
@@ -267,8 +265,8 @@ class _Reader:
             case "shptxt":
                 self._after.append(text)
             case "objclass":
-                self._embedded.append(embedded_line(text))
-                self._after.append(self._embedded[-1])
+                self._after.append(embedded_line(text))
+                self._writer.omitted("embedded_files", where=text)
             case "stylesheet" | "pntext" | "listtext":
                 pass
             case "title" | "author" | "atnauthor":
@@ -378,6 +376,10 @@ class _Reader:
         self._left_out -= left_out
         if self._is_shown:
             self._bytes += raw[left_out:]
+        elif self._state.is_deleted and not self._state.is_skipped:
+            self._writer.omitted("deleted_text", len(raw) - left_out)
+        elif not self._state.is_skipped:
+            self._writer.omitted("hidden_text", len(raw) - left_out)
 
     def _decode(self) -> None:
         """Add the bytes so far as text in the charset of their font."""

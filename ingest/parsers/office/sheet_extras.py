@@ -22,7 +22,7 @@ from ingest.parsers.office.drawings import (
 from ingest.parsers.office.links import EMBEDDED, embedded_line
 from ingest.parsers.office.package import DAMAGE, Relation, read_part, relations, safe_parser
 from ingest.parsers.office.titles import FILE_NAME
-from ingest.parsers.outline_writer import one_line
+from ingest.parsers.outline_writer import OutlineWriter, one_line
 
 _MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _THREADED: Final = "{http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments}"
@@ -40,11 +40,10 @@ _MOST: Final = 5_000
 class SheetExtras:
     """Reader of what stands beside the cells of sheets; a part that several share is read with the first."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, writer: OutlineWriter) -> None:
+        self._writer = writer
         self._archive = archive
         self._read: set[str] = set()
-        #: a line for each embedded file
-        self.embedded: list[str] = []
 
     def lines(self, sheet: str, *, has_edges: bool) -> Iterator[str]:
         """Yield a line for each, as far as the parts can be read."""
@@ -63,7 +62,7 @@ class SheetExtras:
                     drawing, {line.strip(f"{CHECKED}{UNCHECKED} ") for line in controls}
                 )
             embedded = [embedded_line(part) for part in self._parts(sheet, *EMBEDDED)]
-            self.embedded += embedded
+            self._writer.omitted("embedded_files", len(embedded))
             yield from embedded
 
     def _related(self, part: str) -> Mapping[str, Relation]:

@@ -217,7 +217,15 @@ def test_deleted_rows_and_cells_are_left_out():
         table.cell(number // 2, number % 2).text = text
     table.rows[1]._tr.get_or_add_trPr().append(parse_xml(f'<w:del {WORD} w:id="1"/>'))
     table.cell(2, 1)._tc.get_or_add_tcPr().append(parse_xml(f'<w:cellDel {WORD} w:id="2"/>'))
-    assert read(document) == ["Post | Holder", "Purser"]
+    run = f"<w:r {WORD}><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>"
+    document.add_paragraph("End")._p.append(parse_xml(run))
+    deleted = f'<w:del {WORD} w:id="3"><w:r><w:delText>Mallory</w:delText></w:r></w:del>'
+    document.add_paragraph()._p.append(parse_xml(deleted))
+    file = io.BytesIO()
+    document.save(file)
+    parsed = parse(file.getvalue(), "a.docx")
+    assert [line for line in parsed.outline.lines if line] == ["Post | Holder", "Purser", "End"]
+    assert {each.kind: each.amount for each in parsed.omissions} == {"deleted_text": 7, "hidden_text": 6}
 
 
 def test_inserted_files_are_read_in_their_place_and_unreadable_ones_are_told():
@@ -245,7 +253,7 @@ def test_inserted_files_are_read_in_their_place_and_unreadable_ones_are_told():
     assert [line for line in parsed.outline.lines if line] == [
         *("before 0", "Dues", "Ten crowns", "before 1", "Rich words", "before 2", "Inner words", "before 3")
     ]
-    assert [warning.split(":")[1] for warning in parsed.warnings] == [" /word/d.bin"]
+    assert [(each.kind, each.where) for each in parsed.omissions] == [("unreadable_parts", ("/word/d.bin",))]
 
 
 def test_document_inserted_into_itself_ends():
@@ -263,7 +271,7 @@ def test_document_inserted_into_itself_ends():
 
     parsed = parse(nested(0), "a.docx")
     assert [line for line in parsed.outline.lines if line] == [f"level {n}" for n in range(4)]
-    assert len(parsed.warnings) == 1
+    assert [(each.kind, each.amount) for each in parsed.omissions] == [("unreadable_parts", 1)]
 
 
 def test_states_of_form_fields_are_text():
@@ -290,4 +298,4 @@ def test_embedded_files_are_named():
     document.save(file)
     parsed = parse(file.getvalue(), "a.docx")
     assert [line for line in parsed.outline.lines if line] == ["The sums:", "Embedded file: Budget.xlsx"]
-    assert ["Budget.xlsx" in warning for warning in parsed.warnings] == [True]
+    assert [(each.kind, each.amount) for each in parsed.omissions] == [("embedded_files", 1)]

@@ -168,7 +168,7 @@ def test_odd_shape_is_told_and_the_rest_is_read():
     presentation.save(file)
     parsed = parse(file.getvalue(), "a.pptx")
     assert [line for line in parsed.outline.lines if line] == ["Plan", "Notes: Last words"]
-    assert ["slide 1" in warning for warning in parsed.warnings] == [True]
+    assert [(each.kind, each.where) for each in parsed.omissions] == [("unreadable_parts", ("slide 1",))]
 
 
 def test_targets_of_links_follow_the_shapes():

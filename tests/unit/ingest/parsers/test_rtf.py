@@ -38,10 +38,15 @@ def test_text_is_read_as_it_is_shown(text, lines):
     assert lines_of(text) == lines
 
 
+def test_deleted_and_hidden_text_is_reported():
+    parsed = parse(rb"{\rtf1 a {\deleted struck} b {\v hid}\par}", "a.rtf")
+    assert {each.kind: each.amount for each in parsed.omissions} == {"deleted_text": 6, "hidden_text": 3}
+
+
 def test_embedded_file_is_named():
     parsed = parse(rb"{\rtf1 a{\object{\*\objclass Excel.Sheet.12}{\*\objdata 0105}}\par}", "a.rtf")
     assert parsed.outline.lines[-1] == "Embedded file: Excel.Sheet.12"
-    assert ["Excel.Sheet.12" in warning for warning in parsed.warnings] == [True]
+    assert [(each.kind, each.where) for each in parsed.omissions] == [("embedded_files", ("Excel.Sheet.12",))]
 
 
 def test_groups_without_end_are_refused():
