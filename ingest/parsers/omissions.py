@@ -16,8 +16,8 @@ MORE: Final = "…"
 WORD: Final = re.compile(r"[^\W_]+")
 #: share of the distinct words of the visible text below which a document is marked as read in part
 READ_SHARE: Final = 0.8
-#: words whose loss alone marks no document: a page of next to no text may well be a menu
-FREE_WORDS: Final = 20
+#: words that a file may have without showing them, such as the names of fields
+FREE_WORDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +69,14 @@ def omissions_to_wire(omissions: Iterable[Omission]) -> dict[str, dict[str, Any]
     }
 
 
-def compare_words(seen: str, lines: Iterable[str]) -> tuple[Omission, ...]:
+def compare_words(seen: str, lines: Iterable[str], free_words: int = FREE_WORDS) -> tuple[Omission, ...]:
     """Return the omission of a document read in part, none where enough of the words seen are in its lines.
 
-    Distinct words are compared, so that what a page shows twice counts once.
+    Distinct words are compared, so that what a page shows twice counts once. The loss of `free_words` alone
+    marks no document.
     """
-    words = set(WORD.findall(seen))
-    missing = len(words.difference(WORD.findall("\n".join(lines))))
-    if missing <= FREE_WORDS or missing <= (1 - READ_SHARE) * len(words):
+    kept, words = set(WORD.findall("\n".join(lines))), set(WORD.findall(seen))
+    missing = len(words - kept)
+    if missing <= max(free_words, (1 - READ_SHARE) * len(words | kept)):
         return ()
     return (Omission(kind=READ_IN_PART, amount=missing),)

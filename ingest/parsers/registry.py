@@ -105,7 +105,7 @@ VISIBLE_TEXT: Final[Mapping[str, Callable[[bytes], str]]] = MappingProxyType(
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "markdown": 3,
-        "html": 4,
+        "html": 5,
         "rst": 2,
         "asciidoc": 1,
         "mediawiki": 2,
@@ -122,7 +122,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "pptx": 3,
         "xlsx": 3,
         "office_text": 2,
-        "epub": 1,
+        "epub": 2,
         "email": 3,
         "mail_source": 1,
         "web_archive": 1,

@@ -100,7 +100,7 @@ class _Drawer(SiteReader):
             self._skip_depth += tag == self._skip_tag
             return
         attributes = dict(attrs)
-        if self._is_skipped(tag, attributes):
+        if self._skipped_kind(tag, attributes) is not None:
             self._skip_tag, self._skip_depth = tag, 1
         elif self._pre is not None:
             self._language = self._language or code_language(attributes)
@@ -109,8 +109,8 @@ class _Drawer(SiteReader):
         else:
             self._start_element(tag, attributes)
 
-    def _is_skipped(self, tag: str, attributes: Attributes) -> bool:
-        return tag == "title" or super()._is_skipped(tag, attributes)
+    def _skipped_kind(self, tag: str, attributes: Attributes) -> str | None:
+        return "" if tag == "title" else super()._skipped_kind(tag, attributes)
 
     def _start_element(self, tag: str, attributes: Attributes) -> None:
         if tag == "br":

@@ -6,7 +6,7 @@ from search.documents.omissions import OMISSION_KINDS, READ_IN_PART
 from tests.support.paths import ROOT
 
 _ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([\w, ]*) ?\|", re.MULTILINE)
-_REPORTED = re.compile(r"(?:omitted\(\s*|kind=)\"(\w+)\"")
+_REPORTED = re.compile(r"(?:omitted\(\s*|kind=|return )\"(\w+)\"")
 
 
 def test_documented_omissions_equal_the_kinds_and_their_readers():

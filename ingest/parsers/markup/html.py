@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.html_reader import HEADINGS, PagePart, PageReader, Run
-from ingest.parsers.omissions import Omission, OmissionLog, compare_words
+from ingest.parsers.omissions import Omission, compare_words
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.titles import TITLE_CHARS
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline, OutlineDraft
@@ -19,6 +19,8 @@ ARTICLE_SHARE = 0.5
 #: characters below which a page may consist of navigation only
 PAGE_CHARS = 200
 PILCROW = "¶"
+#: words of menus, dialogs and forms that a page may hide in its main part
+MENU_WORDS = 50
 
 
 def parse_html(content: bytes, file: FileType) -> Outline:
@@ -43,13 +45,15 @@ def parse_html(content: bytes, file: FileType) -> Outline:
 
 def _omissions(reader: PageReader, kept: Sequence[Run], lines: Sequence[str]) -> tuple[Omission, ...]:
     """Return the size of the parts of the site, and whether too much other text is among them."""
-    ids = {id(run) for run in kept}
-    left = [run for run in reader.runs if id(run) not in ids]
-    log = OmissionLog()
-    log.omitted("site_parts", reader.skipped_chars + sum(run.size for run in left))
-    texts = [text for run in left if run.own_chars > run.link_chars for text, _ in run.lines]
-    guessed = [*reader.guessed, *texts]
-    return (*log.listed(), *(compare_words("\n".join([*guessed, *lines]), lines) if guessed else ()))
+    reader.omissions.omitted(
+        "site_parts", sum(run.size for run in reader.runs) - sum(run.size for run in kept)
+    )
+    omissions = reader.omissions.listed()
+    return (
+        (*omissions, *compare_words(" ".join(reader.guessed), lines, MENU_WORDS))
+        if reader.guessed
+        else omissions
+    )
 
 
 def read_fragment(text: str) -> "PageText":
@@ -80,7 +84,7 @@ def _runs_in(runs: Iterable[Run], part: PagePart) -> list[Run]:
 
 
 def _size(runs: Iterable[Run]) -> int:
-    return sum(run.own_chars for run in runs)
+    return sum(run.own_chars for run in runs if not run.part & PagePart.LIKELY)
 
 
 def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:

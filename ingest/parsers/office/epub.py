@@ -162,6 +162,7 @@ class _BookReader:
         reader = PageReader()
         reader.read("\n".join(split_lines(decode(content))))
         self.writer.begin_page(number)
+        self.writer.omissions.add(reader.omissions.listed(), f"chapter {number}")
         runs = reader.runs
         if title and runs and not any(run.tag in HEADINGS for run in runs):
             self.writer.write_heading(title, 1)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingest.parsers.omissions import Omission
 from ingest.parsers.registry import parse
 from ingest.parsers.types import LineSpan, ParsedDocument
 
@@ -258,3 +259,123 @@ def test_authors_and_dates_of_a_page_are_metadata(subtests):
     ]:
         with subtests.test(case=head[:60]):
             assert dict(parsed_page(f"<title>x</title>{head}<p>words").metadata) == stated
+
+
+LEAD = f"<h1>Help</h1><p>{TEXT}</p>"
+
+
+def main_lines(body):
+    """Return the lines below the lead of a page's main part."""
+    return lines_of(f"<main>{LEAD}{body}</main>")[2:]
+
+
+def test_panels_that_a_reader_opens_are_read(subtests):
+    panel = '<div role="tabpanel" {}><p>Use the winget package.</p></div>'
+    for body in [
+        panel.format("hidden"),
+        panel.format('aria-hidden="true"'),
+        panel.format('style="display: none"'),
+        '<section role="tabpanel" aria-hidden="true" hidden="hidden">Use the winget package.</section>',
+        '<div class="accordion-collapse collapse" style="display:none">Use the winget package.</div>',
+        '<div hidden="until-found">Use the winget package.</div>',
+        '<div class="x" hidden>Use the winget package in an elevated shell.</div>',
+    ]:
+        with subtests.test(case=body):
+            assert main_lines(body)[0].startswith("Use the winget package")
+    for body in [
+        panel.format("hidden"),
+        '<button aria-controls="a">Ask</button><div id="a" hidden>Told.</div>',
+    ]:
+        with subtests.test(without_main=body):
+            assert lines_of(f"{LEAD}{body}")[-1] in ("Use the winget package.", "Told.")
+
+
+def test_what_stays_hidden_is_reported(subtests):
+    for body in [
+        '<span aria-hidden="true">ornament</span>',
+        '<div aria-hidden="true">ornament</div>',
+        '<div style="visibility:hidden">ornament</div>',
+    ]:
+        with subtests.test(case=body):
+            page = parsed_page(f"<main>{LEAD}{body}</main>")
+            assert "ornament" not in "".join(page.outline.lines)
+            assert page.omissions == (Omission(kind="hidden_text", amount=8),)
+
+
+def test_buttons_are_read_but_for_tools_of_the_page(subtests):
+    for body, lines in [
+        ("<h3><button aria-expanded=false>Dogs on board?</button></h3><p>Yes.", ["Dogs on board?", "Yes."]),
+        ("<p>Press <button>Save</button>.", ["Press Save."]),
+        ("<button>Save</button><button>Undo</button>", ["Save Undo"]),
+        ('<button class="btn-clipboard">Copy</button><p>x', ["x"]),
+        ('<button title="Toggle theme">Dark</button><p>x', ["x"]),
+        ("<pre>run<button>Ausprobieren</button></pre>", ["run"]),
+        ("<textarea>A letter to\nthe pilot</textarea>", ["A letter to the pilot"]),
+    ]:
+        with subtests.test(case=body):
+            assert main_lines(body) == lines
+
+
+def test_shadow_trees_are_read_and_other_templates_are_not():
+    body = '<x-card><template shadowrootmode="open"><p>In the shade.</p></template></x-card>'
+    assert main_lines(body + "<template><p>A row</p></template>") == ["In the shade."]
+
+
+def test_sections_named_like_parts_of_a_site_are_read_if_they_are_prose(subtests):
+    prose = "<h2>Related incidents</h2><p>The gate of the lock failed twice in March.</p>"
+    links = "".join(f"<li><a href=/{n}>Incident number {n}</a></li>" for n in range(5))
+    for name in ("related", "social", "newsletter-archive", "sidebar", "cookie-policy"):
+        with subtests.test(name=name):
+            assert len(main_lines(f'<div class="{name}">{prose}</div>')) == 2
+            assert main_lines(f'<div class="{name}"><ul>{links}</ul></div>') == []
+    outside = parsed_page(f'{LEAD}<div class="cookie-banner">{TEXT}</div>')
+    assert outside.omissions == (Omission(kind="site_parts", amount=len(TEXT)),)
+
+
+def test_readings_of_ruby_stand_behind_the_text(subtests):
+    for body, line in [
+        (
+            "<ruby>係留<rp>(</rp><rt>けいりゅう</rt><rp>)</rp></ruby><ruby>料金<rt>りょうきん</rt></ruby>は",
+            "係留料金は (けいりゅう りょうきん)",
+        ),
+        ("<ruby>係<rt>けい</rt>留<rt>りゅう</rt></ruby>する", "係留する (けいりゅう)"),
+        ("<ruby>霧<rt>む<rt>む</ruby>笛", "霧笛 (むむ)"),
+    ]:
+        with subtests.test(case=body):
+            assert main_lines(f"<p>{body}</p>") == [line]
+
+
+def test_words_of_neighbouring_boxes_stand_apart_and_split_words_do_not(subtests):
+    for body, line in [
+        ('<span class="label">Vessel</span><span class="value">tern</span>', "Vessel tern"),
+        ("<a href=/a>dredging</a><a href=/b>pilotage</a>", "dredging pilotage"),
+        ("<dl-card>Alpha berth</dl-card><dl-card>Beta berth</dl-card>", "Alpha berth Beta berth"),
+        ("<b>Vessel</b><span>Merganser</span>", "Vessel Merganser"),
+        ("<kbd>Ctrl</kbd><kbd>C</kbd>", "Ctrl C"),
+        ('<span class="c1">The night wat</span><span class="c7">ch</span>', "The night watch"),
+        ("<span class=SpellE>boi</span><span>lers</span>", "boilers"),
+        ("<a href=/x>boi</a><a href=/x>lers</a>", "boilers"),
+        ("<b>b</b><i>old</i>", "bold"),
+        ('<code><span class="name">max</span><span class="name">Size</span></code>', "maxSize"),
+        ('<span class="letter">W</span><span class="letter">o</span>', "Wo"),
+    ]:
+        with subtests.test(case=body):
+            assert main_lines(f"<p>{body}</p>") == [line]
+
+
+def test_titles_and_deletions_of_word_and_google_docs_are_known():
+    word = (
+        '<p class=MsoTitle>Minutes<o:p></o:p></p><p>Kept <del cite="mailto:a" datetime="2024">gone</del> text'
+    )
+    parsed = parsed_page(f"<html><body>{word}")
+    assert (parsed.title, [line for line in parsed.outline.lines if line]) == (
+        "Minutes",
+        ["Minutes", "Kept text"],
+    )
+    assert parsed.omissions == (Omission(kind="deleted_text", amount=4),)
+    assert parsed_page('<p class="c3 title" id="h.x"><span>Night watch</span></p><p>x').title == "Night watch"
+
+
+def test_drawings_with_labels_are_reported():
+    drawing = "<svg><title>Icon</title></svg><svg><text>Gate</text></svg>"
+    assert parsed_page(f"<main>{LEAD}{drawing}</main>").omissions == (Omission(kind="drawings", amount=1),)
