@@ -215,7 +215,7 @@ class _XmlReader(_Parser, PageReader):
 
     def __init__(self, inline: frozenset[str]) -> None:
         super().__init__(whole=True)
-        self._inline = inline
+        self._inline_names = inline
         self._top = _Element(name="", tag="", level=0, inner_level=0, flows=False, is_title=False)
         self._path: list[_Element] = []
         #: the numbers of open elements by name
@@ -269,7 +269,7 @@ class _XmlReader(_Parser, PageReader):
         if name in TITLES and not (name == "head" and self._path and self._path[0].name in WITH_HEAD):
             return f"h{min(MAX_LEVEL, around.level + 1)}"
         if mapped := NAMES.get(name):
-            return "span" if mapped == "p" and name in self._inline else mapped
+            return "span" if mapped == "p" and name in self._inline_names else mapped
         if name in BLOCKS or name in HEADINGS:
             return name
-        return "span" if name in self._inline or around.flows else "div"
+        return "span" if name in self._inline_names or around.flows else "div"
