@@ -100,7 +100,7 @@ def parse_excalidraw(content: bytes, file: FileType) -> Outline:
     drawing = json.loads(decode(content))
     elements = drawing.get("elements") if isinstance(drawing, dict) else None
     if not isinstance(elements, list):
-        raise ValueError("it has no elements")
+        raise ValueError("it lacks elements")
     writer = OutlineWriter()
     writer.write_block("list", dict.fromkeys(_texts(elements)))
     return writer.outline()

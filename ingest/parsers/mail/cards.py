@@ -45,7 +45,7 @@ def parse_calendar(content: bytes, file: FileType) -> Outline:
     placed = _placed_lines(content)
     events = read_events(placed, MAX_EVENTS + 1)
     if not events:
-        raise ValueError("it has no events")
+        raise ValueError("it lacks events")
     cards = _Cards()
     for event in events[:MAX_EVENTS]:
         summary, *facts = event.facts if event.facts else event.description[:1]
@@ -70,7 +70,7 @@ def parse_contacts(content: bytes, file: FileType) -> Outline:
             continue
         cards.add(*_name_of(properties), _facts(properties))
     if not cards.lines:
-        raise ValueError("it has no people")
+        raise ValueError("it lacks people")
     return cards.outline()
 
 

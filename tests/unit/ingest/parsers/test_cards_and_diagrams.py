@@ -68,7 +68,7 @@ def test_packed_diagram_does_not_grow_without_end():
     assert caught.value.code == "archive_bomb"
 
 
-def test_encoded_data_is_no_text():
+def test_encoded_data_is_left_out():
     data = base64.b64encode(bytes(range(256)) * 4).decode()
     wrapped = "\n".join(data[start : start + 76] for start in range(0, len(data), 76))
     content = f"# Mooring\n![chart](data:image/png;base64,{data})\n{data}\n{wrapped}\nShackles\n".encode()

@@ -498,7 +498,7 @@ def test_notes_that_quote_a_mail_keep_their_first_lines():
     assert parse(b"Hello,\nsee below\nFrom: a@b.example\nDate: today\n\nText\n", "unnamed").media == "text"
 
 
-def test_uuencoded_files_with_blanks_are_no_text():
+def test_uuencoded_files_with_blanks_are_left_out():
     body = b"begin 644 plan.bin\nM@DDJ YYDUXM AT-GY MMP-[]$78#CJ*WRSFB;9N:A[TABD.MNS7S_ !22^RG\n`\nend\n"
     lines = parse(MAIL + b"\n" + body, "a.eml").outline.lines
     assert not any("YYDUXM" in line for line in lines)
