@@ -73,10 +73,10 @@ def compare_words(seen: str, lines: Iterable[str], free_words: int = FREE_WORDS)
     """Return the omission of a document read in part, none where enough of the words seen are in its lines.
 
     Distinct words are compared, so that what a page shows twice counts once. The loss of `free_words` alone
-    marks no document.
+    marks no document that has others.
     """
     kept, words = set(WORD.findall("\n".join(lines))), set(WORD.findall(seen))
     missing = len(words - kept)
-    if missing <= max(free_words, (1 - READ_SHARE) * len(words | kept)):
+    if (kept and missing <= max(free_words, (1 - READ_SHARE) * len(words | kept))) or not missing:
         return ()
     return (Omission(kind=READ_IN_PART, amount=missing),)

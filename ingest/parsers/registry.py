@@ -104,14 +104,14 @@ VISIBLE_TEXT: Final[Mapping[str, Callable[[bytes], str]]] = MappingProxyType(
 #: incremented whenever a parser returns other lines, blocks, titles or languages for the same bytes
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
-        "markdown": 3,
+        "markdown": 4,
         "html": 5,
         "rst": 2,
         "asciidoc": 1,
         "mediawiki": 2,
         "org": 1,
         "tex": 1,
-        "notebook": 2,
+        "notebook": 3,
         "xml": 1,
         "svg": 2,
         "calendar": 1,

@@ -20,10 +20,14 @@ from ingest.parsers.markup.xml import is_text, root_of
 from ingest.parsers.types import FileType
 
 HTML_START = re.compile(
-    rb"\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+    rb"(?:\xef\xbb\xbf)?\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
-#: the beginning of a page in a file without a known name, as programs export tables to `.xls`
-PAGE_START = re.compile(rb"\s*<(?:head|body|table|meta|style|title|div|h[1-6])\b", re.IGNORECASE)
+#: a page without its outermost element, as programs save tables and letters under other names
+FRAGMENT_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:head|body|meta|title|style|table|div|p|h[1-6]|ul|ol|dl|center|font|section|article)"
+    rb"(?:\s[^<>]*)?>",
+    re.IGNORECASE,
+)
 SVG_START = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)?(?:<!DOCTYPE\s+svg\b[^>]*>\s*)?<svg\b", re.DOTALL
 )
@@ -100,7 +104,7 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
 
 def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     head = head.removeprefix(BOM_UTF8)
-    if HTML_START.match(head) or PAGE_START.match(head):
+    if HTML_START.match(head) or (FRAGMENT_START.match(head) and b"</" in content):
         return html_type(path)
     if SVG_START.match(head):
         return markup_type(path, "svg")

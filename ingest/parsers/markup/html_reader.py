@@ -266,7 +266,7 @@ class PageReader(SiteReader):
         #: named parts: the element, its parts, its depth among its like, the number of runs before it
         self._parts: list[tuple[str, PagePart, int, int]] = []
         #: the inline elements that ended and began since the last text
-        self._inline: dict[str, Attributes] = {}
+        self._last_attributes: dict[str, Attributes] = {}
         self._ended: tuple[str, Attributes] | None = None
         self._begun: tuple[str, Attributes] | None = None
         self._code_depth = 0
@@ -313,7 +313,7 @@ class PageReader(SiteReader):
         self._enter(tag, attributes)
 
     def _begin_inline(self, tag: str, attributes: Attributes) -> None:
-        self._inline[tag] = attributes
+        self._last_attributes[tag] = attributes
         self._begun = self._begun or (tag, attributes)
         if tag in ("a", "button"):
             self._link_depth += 1
@@ -341,7 +341,7 @@ class PageReader(SiteReader):
         self._leave(tag)
 
     def _end_inline(self, tag: str) -> None:
-        self._ended, self._begun = (tag, self._inline.get(tag, {})), None
+        self._ended, self._begun = (tag, self._last_attributes.get(tag, {})), None
         if tag in ("a", "button"):
             self._link_depth = max(0, self._link_depth - 1)
         elif tag == "code":

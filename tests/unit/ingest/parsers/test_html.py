@@ -379,3 +379,10 @@ def test_titles_and_deletions_of_word_and_google_docs_are_known():
 def test_drawings_with_labels_are_reported():
     drawing = "<svg><title>Icon</title></svg><svg><text>Gate</text></svg>"
     assert parsed_page(f"<main>{LEAD}{drawing}</main>").omissions == (Omission(kind="drawings", amount=1),)
+
+
+def test_part_of_a_page_under_another_name_is_read_as_html():
+    for start in ("", "\ufeff"):
+        table = parse(f"{start}<table><tr><td>Berth</td><td>7</td></tr></table>".encode(), "a.xls")
+        assert (table.parser, list(table.outline.lines)) == ("html", ["Berth | 7"])
+    assert parse(b"<p>words\n", "notes").parser == "text"
