@@ -119,6 +119,28 @@ class OutlineWriter(OutlineDraft):
             self.origins += [self._page] * count
 
 
+class SectionWriter(OutlineDraft):
+    """Writer of sections, whose lines name their lines in the file."""
+
+    def add(self, title: str, span: LineSpan, facts: Iterable[tuple[str, LineSpan]]) -> None:
+        """Write a section: its title, unless that is empty, then a line for each fact."""
+        if self.lines:
+            self._write("", self.origins[-1])
+        if title := one_line(title):
+            self._write(title, span)
+            number = len(self.lines)
+            self.blocks.append(Block(kind="heading", span=LineSpan(number, number), text=title, level=2))
+        start = len(self.lines) + 1
+        for text, place in facts:
+            self._write(one_line(text), place)
+        if len(self.lines) >= start:
+            self.blocks.append(Block(kind="list", span=LineSpan(start, len(self.lines))))
+
+    def _write(self, text: str, span: LineSpan) -> None:
+        self.lines.append(text)
+        self.origins.append(span)
+
+
 def one_line(text: str) -> str:
     """Return `text` with white space collapsed, and without characters that a database can't store."""
     return UNSAFE.sub(REPLACEMENT, " ".join(text.split()))

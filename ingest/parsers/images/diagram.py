@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 from typing import Any, Final
 from urllib.parse import unquote
 
-from ingest.parsers.decode import decode
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.markup.html_reader import prepare_page
-from ingest.parsers.outline_writer import OutlineWriter
-from ingest.parsers.types import FileType, Outline
+from ingest.parsers.outline_writer import SectionWriter
+from ingest.parsers.types import FileType, LineSpan, Outline
 
 #: attributes with a label, which is HTML
 LABELS: Final = ("value", "label", "tooltip")
@@ -42,8 +42,10 @@ class _DrawioReader(HTMLParser):
     def __init__(self, *, is_unpacked: bool = False) -> None:
         super().__init__(convert_charrefs=True)
         self._is_unpacked = is_unpacked
-        self.writer = OutlineWriter()
-        self._labels: dict[str, None] = {}
+        self.writer = SectionWriter()
+        self._page = ("", 1)
+        #: the labels of the open page, each with its line in the file
+        self._labels: dict[str, int] = {}
         self._packed: list[str] | None = None
         self._left = MAX_CHARS
 
@@ -51,14 +53,14 @@ class _DrawioReader(HTMLParser):
         given = dict(attrs)
         if tag == "diagram":
             self.end_page()
-            self.writer.write_heading(given.get("name") or "", 1)
+            self._page = (given.get("name") or "", self.getpos()[0])
             self._packed = None if self._is_unpacked else []
         else:
             self._packed = None if tag == "mxgraphmodel" else self._packed
             for name in LABELS:
                 label = unescape(TAG.sub(" ", given.get(name) or ""))
                 if label.strip():
-                    self._labels[" ".join(label.split())] = None
+                    self._labels.setdefault(" ".join(label.split()), self.getpos()[0])
 
     def handle_data(self, data: str) -> None:
         if self._packed is not None:
@@ -83,12 +85,15 @@ class _DrawioReader(HTMLParser):
         self._left -= len(text)
         inner = _DrawioReader(is_unpacked=True)
         inner.feed(prepare_page(unquote(text.decode("utf-8", "replace"))))
-        self._labels |= inner._labels
+        self._labels |= dict.fromkeys(inner._labels, self._page[1])
 
     def end_page(self) -> None:
-        """Write the labels of the open page."""
-        self.writer.write_block("list", self._labels)
-        self._labels = {}
+        """Write name and labels of the open page."""
+        name, line = self._page
+        if name or self._labels:
+            facts = [(label, LineSpan(number, number)) for label, number in self._labels.items()]
+            self.writer.add(name, LineSpan(line, line), facts)
+        self._page, self._labels = ("", line), {}
 
 
 def parse_excalidraw(content: bytes, file: FileType) -> Outline:
@@ -97,12 +102,14 @@ def parse_excalidraw(content: bytes, file: FileType) -> Outline:
     Raises:
         ValueError: it is no such drawing.
     """
-    drawing = json.loads(decode(content))
+    text = decode(content)
+    drawing = json.loads(text)
     elements = drawing.get("elements") if isinstance(drawing, dict) else None
     if not isinstance(elements, list):
         raise ValueError("it lacks elements")
-    writer = OutlineWriter()
-    writer.write_block("list", dict.fromkeys(_texts(elements)))
+    whole = LineSpan(1, max(1, len(split_lines(text))))
+    writer = SectionWriter()
+    writer.add("", whole, [(label, whole) for label in dict.fromkeys(_texts(elements))])
     return writer.outline()
 
 

@@ -8,8 +8,8 @@ from typing import Final
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.mail.calendar import MAX_EVENTS, PROPERTY, read_events, unescape, unfold
 from ingest.parsers.mail.text import PlacedLine
-from ingest.parsers.outline_writer import one_line
-from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft
+from ingest.parsers.outline_writer import SectionWriter, one_line
+from ingest.parsers.types import FileType, LineSpan, Outline
 
 MAX_CARDS: Final = 5_000
 #: properties of a person with their labels; of others nothing is shown, as of photos, keys and ids
@@ -46,7 +46,7 @@ def parse_calendar(content: bytes, file: FileType) -> Outline:
     events = read_events(placed, MAX_EVENTS + 1)
     if not events:
         raise ValueError("it lacks events")
-    cards = _Cards()
+    cards = SectionWriter()
     for event in events[:MAX_EVENTS]:
         summary, *facts = event.facts if event.facts else event.description[:1]
         cards.add(summary[0].removeprefix("Summary: "), summary[1], [*facts, *event.description])
@@ -61,7 +61,7 @@ def parse_contacts(content: bytes, file: FileType) -> Outline:
     Raises:
         ValueError: the file has none.
     """
-    cards = _Cards()
+    cards = SectionWriter()
     count = 0
     for properties in _people(cards, _placed_lines(content)):
         count += 1
@@ -74,30 +74,6 @@ def parse_contacts(content: bytes, file: FileType) -> Outline:
     return cards.outline()
 
 
-class _Cards(OutlineDraft):
-    """The sections written so far."""
-
-    def add(self, title: str, span: LineSpan, facts: Sequence[PlacedLine]) -> None:
-        """Write a section: its title, then a line for each fact."""
-        if self.lines:
-            self._write("", self.origins[-1])
-        self._write(one_line(title) or "Untitled", span)
-        self.blocks.append(
-            Block(
-                kind="heading", span=LineSpan(len(self.lines), len(self.lines)), text=self.lines[-1], level=2
-            )
-        )
-        start = len(self.lines) + 1
-        for text, place in facts:
-            self._write(one_line(text), place)
-        if facts:
-            self.blocks.append(Block(kind="list", span=LineSpan(start, len(self.lines))))
-
-    def _write(self, text: str, span: LineSpan) -> None:
-        self.lines.append(text)
-        self.origins.append(span)
-
-
 def _placed_lines(content: bytes) -> list[PlacedLine]:
     lines = split_lines(decode(content).removeprefix("\ufeff"))
     return [(line, LineSpan(number, number)) for number, line in enumerate(lines, start=1)]
@@ -106,7 +82,7 @@ def _placed_lines(content: bytes) -> list[PlacedLine]:
 Property = tuple[str, str, LineSpan]
 
 
-def _people(cards: _Cards, placed: Sequence[PlacedLine]) -> Iterator[list[Property]]:
+def _people(cards: SectionWriter, placed: Sequence[PlacedLine]) -> Iterator[list[Property]]:
     """Yield the readable properties of each person: name, value and lines."""
     properties: list[Property] = []
     depth = 0
@@ -164,7 +140,7 @@ def _name_of(properties: Sequence[Property]) -> tuple[str, LineSpan]:
                 " ".join(filter(None, (given, family))) if key == "N" else ", ".join(filter(None, parts)),
                 span,
             )
-    return "", properties[0][2]
+    return "Untitled", properties[0][2]
 
 
 def _facts(properties: Sequence[Property]) -> list[PlacedLine]:

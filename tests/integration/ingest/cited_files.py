@@ -17,6 +17,12 @@ html/visit-chromium.html | L7-L8 | en | open to visitors on Tuesdays, from ten |
 git/history.txt | L18-L25 | en | froze on most mornings | commit 45f77a50d03967260b948ecf54eb38d6bbba8c9d
 notebook/tides.ipynb | L10-L33 | en | Readings of one day, in **centimetres** | Tides at the north quay
 svg/tide.svg | L5-L162 | en | Water at the north quay | Tide curve
+xml/keeping.dbk | L6-L7 | en | and wipe the prism with linen | Keeping the lantern
+cards/crew.ics | L5-L8 | en | The silt survey is shown | Crew of the mole
+cards/crew.vcf | L4-L5 | en | Answers for the icebreaker contract | Solveig Tern
+diagram/gates.drawio | L4 | en | goes to the pilot house | Gates
+diagram/gates.excalidraw | L1-L6 | und | The upper gate opens last | The upper gate opens last
+web_archive/rules.mht | L9 | en | hangs behind the clock | Boathouse rules
 charset/rules-cp1252.txt | L1-L3 | de | prüft jede Änderung | Hafenordnung
 charset/rules-cp1251.txt | L1-L3 | ru | северном причале | Правила порта
 charset/rules-shift_jis.txt | L1-L3 | ja | 水門を開く前に | 港の規則

@@ -18,7 +18,7 @@ from tests.support.archives import tar_of, zip_of
 
 def test_version_names_the_whole_ladder():
     assert set(PARSERS) == set(PARSER_VERSIONS)
-    assert parser_version_for("a.md") == "markdown/3+text/3"
+    assert parser_version_for("a.md") == "markdown/4+text/3"
     assert parser_version_for("src/a.py") == "code/4+text/3"
 
 
