@@ -20,11 +20,11 @@ from ingest.parsers.markup.xml import is_text, root_of
 from ingest.parsers.types import FileType
 
 HTML_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
 #: a page without its outermost element, as programs save tables and letters under other names
 FRAGMENT_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*<(?:head|body|meta|title|style|table|div|p|h[1-6]|ul|ol|dl|center|font|section|article)"
+    rb"\s*<(?:head|body|meta|title|style|table|div|p|h[1-6]|ul|ol|dl|center|font|section|article)"
     rb"(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
@@ -89,6 +89,7 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
         named: type by the file's name, None for an unknown one.
         head: the first bytes of `content`.
     """
+    head = head.removeprefix(BOM_UTF8)
     if named is None:
         return _sniff(content, head, path)
     if named.mime == XML_MIME:
@@ -103,7 +104,6 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
 
 
 def _sniff(content: bytes, head: bytes, path: str) -> FileType:
-    head = head.removeprefix(BOM_UTF8)
     if HTML_START.match(head) or (FRAGMENT_START.match(head) and b"</" in content):
         return html_type(path)
     if SVG_START.match(head):

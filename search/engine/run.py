@@ -127,19 +127,16 @@ def _run(
     found = find_candidates(corpus, query, view, window=window, executor=executor)
     ranked = found.ranked
     after = _apply_stages(corpus, query, stages, ranked, window)
-    # By design a rerank and a cutoff end the list, and a floor has cut what is behind it.
-    is_closed = stages.rerank or stages.cutoff or (query.floor and len(ranked.below_floor) > 0)
-    is_cut = not is_closed and (ranked.may_have_more or after.is_cut)
     listed = len(after.entries) - (len(after.over_cap) if stages.fills_up else 0)
-    if is_cut and (listed < query.k or listed == query.k < window or stages.are_widest):
+    is_short = listed < query.k or listed == query.k < window or stages.are_widest
+    is_cut = _may_go_on(query, stages, ranked, after)
+    if is_cut and is_short:
         is_cut = view is None or _count_possible(view, stages) > listed
-        if is_cut and listed < query.k and window < MAX_K and not is_over():
-            wider = replace(stages, are_widest=True)
-            again = _run(
-                corpus, wider, query, view, corrected, with_snippets=with_snippets, executor=executor
-            )
-            if again.ranked.degraded == ranked.degraded:
-                return again
+    if is_cut and listed < query.k and window < MAX_K and not is_over():
+        wider = replace(stages, are_widest=True)
+        again = _run(corpus, wider, query, view, corrected, with_snippets=with_snippets, executor=executor)
+        if again.ranked.degraded == ranked.degraded:
+            return again
     words = ranked.results.get("lexical")
     match = words.match if isinstance(words, LexicalResult) else None
     analysis = analysis_for(corpus.workspace) if view is None else view.analysis
@@ -182,6 +179,15 @@ def _run(
         did_you_mean=_suggest_query(corpus, query, found, corrected),
         explanation=_explain(corpus, query, outcome, correction),
     )
+
+
+def _may_go_on(query: SearchQuery, stages: Stages, ranked: Ranking, after: PostFusionResult) -> bool:
+    """Return whether candidates outside of the window may belong into the list.
+
+    By design a rerank and a cutoff end the list, and a floor has cut what is behind it.
+    """
+    is_closed = stages.rerank or stages.cutoff or (query.floor and len(ranked.below_floor) > 0)
+    return not is_closed and (ranked.may_have_more or after.is_cut)
 
 
 def _count_possible(view: MirrorView, stages: Stages) -> int:
