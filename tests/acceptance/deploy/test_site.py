@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import threading
+from secrets import token_hex
 
 import httpx
 import psycopg
@@ -228,10 +229,11 @@ def test_part_without_servers_reports_the_missing_settings(site):
 
 def test_database_password_is_replaced_without_downtime(site, tokens):
     """Follow docs/operations/rotate.md: create a second role, and restart one process after the other."""
+    role = f"kebab_app_{token_hex(4)}"  # another one if the test is run again
     with psycopg.connect(site.postgres.superuser(), autocommit=True) as connection:
-        connection.execute("CREATE ROLE kebab_app_2 LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD 'second'")
-        connection.execute("GRANT CONNECT, TEMPORARY ON DATABASE kebab TO kebab_app_2")
-    fresh = {"DATABASE_URL": site.postgres.url("kebab_app_2", "second")}
+        connection.execute(f"CREATE ROLE {role} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD 'second'")
+        connection.execute(f"GRANT CONNECT, TEMPORARY ON DATABASE kebab TO {role}")
+    fresh = {"DATABASE_URL": site.postgres.url(role, "second")}
     migration = site.part("second", "migrate", **site.as_owner(), **fresh)
     assert migration.run("migrate").returncode == 0
     with Busy(site.proxy.url, tokens) as busy:
@@ -244,7 +246,7 @@ def test_database_password_is_replaced_without_downtime(site, tokens):
             eventually(lambda node=node: site.is_ready(node), f"{node} is ready", 120)
     assert busy.failures == []
     for part in site.parts.values():
-        if part.is_running() and "kebab_app:" in part.environment["DATABASE_URL"]:
+        if part.is_running() and part.environment["DATABASE_URL"] != fresh["DATABASE_URL"]:
             part.environment.update(fresh)
             part.ask_to_stop()
             part.wait()
