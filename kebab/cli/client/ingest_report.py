@@ -20,7 +20,7 @@ def print_report(terminal: Terminal, report: Mapping[str, Any]) -> None:
         "without text": {_NO_TEXT: report["without_text"]} if report["without_text"] else {},
         "skipped": report["skipped_by_reason"],
         "failed": report["failed_by_reason"],
-        "documents with": {kind: counted["documents"] for kind, counted in report["omissions"].items()},
+        "left out of": {kind: counted["documents"] for kind, counted in report["omissions"].items()},
     }
     for what, reasons in by_reason.items():
         for reason, count in sorted(reasons.items()):
