@@ -1,7 +1,7 @@
 """The lexical leg: chunks with all terms first, then with some, by bm25, in one read transaction."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -182,8 +182,8 @@ class LexicalLeg:
         def frequencies(terms: Iterable[str]) -> dict[str, int]:
             return self._view.collection.frequencies(self._view.connection, terms)
 
-        def complete(word: str) -> list[str]:
-            return Vocabulary(self._view).most_common_terms(word, (), _COMPLETIONS)
+        def complete(word: str, others: Collection[str]) -> list[str]:
+            return Vocabulary(self._view).most_common_terms(word, others, _COMPLETIONS)
 
         return compile_match(
             self._text,

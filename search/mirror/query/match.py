@@ -67,7 +67,7 @@ def compile_match(
     frequencies: Frequencies,
     analysis: Analysis = STEMMED,
     *,
-    complete: Complete = lambda word: (),
+    complete: Complete = lambda word, others: (),
     is_unfinished: bool = False,
     rules: SearchRules = NO_RULES,
 ) -> Match | None:
@@ -110,7 +110,7 @@ def _complete_stars(
     """Return the match in which each term `word*` stands for the most common words that begin with it."""
     for word in filter(None, map(starred_word, terms)):
         whole = build_unit(word, analysis, plain.language)
-        found = tuple(dict.fromkeys((*chain.from_iterable(whole.positions), *complete(fold(word)))))
+        found = tuple(dict.fromkeys((*chain.from_iterable(whole.positions), *complete(fold(word), ()))))
         unit = MatchUnit(term=word, expression=analysis.encode_phrase([found]), positions=(found,))
         every, some, marked = (
             tuple(unit if each == whole else each for each in units)

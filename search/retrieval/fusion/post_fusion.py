@@ -56,18 +56,23 @@ _LEAST_GROUPED = 100
 
 
 def group_by_document(
-    candidates: Sequence[RankedEntry], document_of: Mapping[str, Hashable]
+    candidates: Sequence[RankedEntry], document_of: Mapping[str, Hashable], *, are_rescored: bool = False
 ) -> list[RankedEntry]:
     """Return each document by its best candidate, the others as its sections; best document first.
 
     A document is only related if all of its candidates are. Its score is the best candidate's, and a little
-    for what the next two exceed the last candidate of the list by: of bm25 in lexical mode, of the fused
-    scores in hybrid mode. More for further passages makes long documents win: docs/measurements/documents.md.
-    A name lifts a document once: its further passages are worth at most the best one that doesn't have it.
+    for what the next two exceed the last candidate of the list by: of bm25 where words alone were searched,
+    otherwise of the fused scores, which age or boosts may have changed (`are_rescored`). More for further
+    passages makes long documents win: docs/measurements/documents.md. A name lifts a document once: its
+    further passages are worth at most the best one that doesn't have it.
     """
     passages: dict[Hashable, list[tuple[RankedEntry, float]]] = {}
     scores = np.array([candidate.score for candidate in candidates])
     is_bm25 = bool(candidates) and candidates[0].retrieval.method is Mode.LEXICAL
+    has_tiers = not (is_bm25 or are_rescored) and all(map(_is_found_by_words, candidates))
+    if has_tiers:
+        is_bm25 = True
+        scores = np.array([candidate.retrieval.lexical_score for candidate in candidates], float)
     worths = bm25_magnitudes(scores) if is_bm25 else scores
     for candidate, worth in zip(candidates, worths.tolist(), strict=True):
         passages.setdefault(document_of[candidate.chunk_id], []).append((candidate, worth))
@@ -85,7 +90,20 @@ def group_by_document(
         score = total / (1 + total) if is_bm25 else total / sum(SHARES)
         retrieval = replace(best.retrieval, fusion_score=score)
         documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
-    return sorted(documents, key=lambda document: (document.retrieval.related, -document.score))
+    return sorted(
+        documents,
+        key=lambda document: (
+            document.retrieval.related,
+            has_tiers and document.retrieval.tier == "some",
+            -document.score,
+        ),
+    )
+
+
+def _is_found_by_words(candidate: RankedEntry) -> bool:
+    """Return whether neither vectors nor names have a part in the score."""
+    detail = candidate.retrieval
+    return detail.lexical_rank is not None and detail.vector_score is None and detail.exact_rank is None
 
 
 FLOOR = 0.25
@@ -304,7 +322,8 @@ def _reorder(
             entries = apply_boosts(entries, sort_keys, stages.boosts)
     if stages.are_documents:
         with measure("group"):
-            entries = group_by_document(entries, document_of)
+            are_rescored = stages.recency > 0 or bool(stages.boosts)
+            entries = group_by_document(entries, document_of, are_rescored=are_rescored)
     return entries
 
 

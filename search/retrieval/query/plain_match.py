@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, islice
 
@@ -27,7 +27,7 @@ from search.retrieval.text.unicode_scripts import fold, has_token, is_unspaced, 
 
 # Saturation of a word's repetitions in a query, k3 of Okapi bm25.
 _K3 = 8.0
-# A beginning of this length is taken for the stem of a longer word that is being typed.
+# A beginning of this length and of half the word is taken for the stem of a longer word that is typed.
 _MIN_STEM_CHARS = 4
 # Each beginning of it is a term.
 _MAX_COMPLETED_CHARS = 64
@@ -47,8 +47,8 @@ _CLITIC = re.compile(
     "\\b[a-z\u00e0-\u00ff]{1,2}['\u2019](?=\\w)|(?<=\\w)['\u2019][a-z\u00e0-\u00ff]{1,2}\\b", re.IGNORECASE
 )
 
-#: Returns the most common index terms that begin with a folded word.
-Complete = Callable[[str], Sequence[str]]
+#: Returns the most common index terms that begin with a folded word, and those of the given ones that exist.
+Complete = Callable[[str, Collection[str]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +69,22 @@ class PlainMatch:
     completed: MatchUnit | None = None
 
     def with_prefix(self, last: str, analysis: Analysis, complete: Complete) -> "PlainMatch":
-        """Return the match in which `last`, a single word, also matches words that begin with it."""
+        """Return the match in which `last`, a single word, also matches words that begin with it.
+
+        A word that no text has may be unfinished: its beginnings are taken for stems of longer words.
+        """
         word = fold(last)
         is_word = MIN_PREFIX_CHARS <= len(word) <= _MAX_COMPLETED_CHARS and word.isalnum()
         if not is_word or is_unspaced(word[0]):
             return self
         whole = build_unit(last, analysis, self.language)
-        stems = (word[:end] for end in range(_MIN_STEM_CHARS, len(word)))
-        terms = tuple(dict.fromkeys((*chain.from_iterable(whole.positions), *complete(word), *stems)))
+        own = tuple(chain.from_iterable(whole.positions))
+        found = complete(word, own)
+        shortest = max(_MIN_STEM_CHARS, len(word) // 2)
+        stems = (word[:end] for end in range(shortest, len(word))) if set(own).isdisjoint(found) else ()
+        terms = tuple(dict.fromkeys((*own, *found, *stems)))
+        if len(terms) == len(own):
+            return self
         unit = MatchUnit(term=last, expression=analysis.encode_phrase([terms]), positions=(terms,))
         every = tuple(unit if each == whole else each for each in self.every)
         # What has the word itself counts twice.

@@ -64,3 +64,16 @@ def test_name_lifts_a_document_once():
         entry.retrieval.exact_rank = rank
     documents = group_by_document(ranked, {"a1": 1, "a2": 1, "b1": 2, "b2": 2, "b3": 2, "c1": 3})
     assert [document.chunk_id for document in documents] == ["a1", "b1", "c1"]
+
+
+def test_words_alone_are_added_as_bm25_and_keep_their_tiers(subtests):
+    for are_rescored, order in ((False, ["a1", "b1", "c1"]), (True, ["b1", "a1", "c1"])):
+        ranked = entries(("a1", 1.0), ("b1", 0.99), ("b2", 0.98), ("c1", 0.8))
+        for rank, entry in enumerate(ranked, start=1):
+            entry.retrieval.lexical_rank, entry.retrieval.tier = rank, "all" if rank == 1 else "some"
+            entry.retrieval.lexical_score = {"a1": 0.6, "b1": 0.75, "b2": 0.5, "c1": 0.4}[entry.chunk_id]
+        with subtests.test(are_rescored=are_rescored):
+            documents = group_by_document(
+                ranked, {"a1": 1, "b1": 2, "b2": 2, "c1": 3}, are_rescored=are_rescored
+            )
+            assert [document.chunk_id for document in documents] == order

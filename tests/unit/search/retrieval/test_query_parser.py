@@ -280,9 +280,17 @@ def test_snippets_mark_the_rarest_of_many_words():
 
 def test_last_word_stands_for_words_that_begin_with_it_and_counts_twice_itself():
     plain = build_plain_match(["blue", "car"], analysis, never)
-    completed = plain.with_prefix("car", analysis, lambda word: [f"{word}go", f"{word}t"])
+    completed = plain.with_prefix("car", analysis, lambda word, _: [f"{word}go", f"{word}t"])
     assert [unit.positions for unit in completed.every] == [(("blue",),), (("car", "cargo", "cart"),)]
     assert completed.some == (*plain.some, completed.every[1])
+    known = [("car", ["car"]), ("carriages", ["carriag"]), ("carriages", [])]
+    cases = {
+        (word, tuple(found)): plain.with_prefix(word, analysis, lambda *_, found=found: found)
+        for word, found in known
+        for plain in [build_plain_match([word], analysis, never)]
+    }
+    assert [len(case.some) for case in cases.values()] == [1, 1, 2]
+    assert "carr" in cases["carriages", ()].every[0].positions[0]
     for last in ("ca", "a/b", "部署"):
         assert build_plain_match([last], analysis, never).with_prefix(last, analysis, never) == (
             build_plain_match([last], analysis, never)
