@@ -189,7 +189,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     ),
     "office/entities.odt": (lambda: office_with("handbook.odt", "content.xml", ENTITY_BOMB), "xml_entities"),
     "office/cut.ods": (lambda: real("office/tides.ods")[:3_000], "damaged"),
-    "office/deep.rtf": (lambda: rb"{\rtf1 " + b"{" * 200_000 + b"deep", READ),
+    "office/deep.rtf": (lambda: rb"{\rtf1 " + b"{" * 200_000 + b"deep", "damaged"),
     "office/pictures.rtf": (lambda: rb"{\rtf1 {\pict " + b"ff" * 5_000_000 + b"} seen}", READ),
     "office/book.epub": (
         lambda: zip_of({"META-INF/container.xml": ENTITY_BOMB, "a.xhtml": "<p>x</p>"}),
