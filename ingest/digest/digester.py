@@ -9,7 +9,7 @@ from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.digest.types import Digest, DigestLimits, Overrides, chunk_from_wire
 from ingest.metrics import STAGE_SECONDS
 from ingest.parsers.errors import ParseRefused, Quarantined
-from kebab.sandbox.errors import ChildDied
+from kebab.sandbox.errors import OUT_OF_MEMORY, ChildDied
 from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Request
 from kebab.sandbox.program import Limits, Program
@@ -50,7 +50,8 @@ class Digester(SandboxWorker):
     ) -> Digest:
         """Return the document's chunks, of at most `chunk_tokens` each.
 
-        When a parser dies, the next simpler one is tried.
+        When a parser dies, the next simpler one is tried. Documents fragment the memory of their process: a
+        parser for which it did not suffice is tried again in a new one.
 
         Raises:
             ParseRefused: no parser reads such content.
@@ -66,9 +67,12 @@ class Digester(SandboxWorker):
                 start_deadline=partial(self._limits.start_deadline, len(content)),
                 log_stderr=partial(_log_stderr, content),
             )
+            is_new = self.child_pid is None
             try:
                 return self.ask(request, _read_digest)
             except ChildDied as death:
+                if death.reason == OUT_OF_MEMORY and not is_new:
+                    continue
                 deaths.append(f"{death.reason}: {death.detail}" if death.detail else death.reason)
             except ParseRefused as refusal:
                 if refusal.code != "no_rung" or not deaths:

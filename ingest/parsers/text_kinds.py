@@ -40,7 +40,7 @@ STARTS = {
     re.compile(rb"\s*BEGIN:VCARD\b", re.IGNORECASE): "vcf",
     re.compile(rb"\s*<(?:mxfile|mxGraphModel)\b"): "drawio",
 }
-#: a line of a mail's header, and the headers of every mail: a sender, and a date or an id
+#: a line of a mail's header, and the headers of every mail: a sender, and a date, an id or its way
 MAIL_START = re.compile(
     rb"^(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
     rb"|(?:DKIM|ARC|X)-[\w-]{1,60}|Authentication-Results|Content-Type):[ \t]",
@@ -48,7 +48,7 @@ MAIL_START = re.compile(
 )
 MAIL_LINES = (
     re.compile(rb"^From:[ \t]", re.I | re.M),
-    re.compile(rb"^(?:Date|Message-ID):[ \t]", re.I | re.M),
+    re.compile(rb"^(?:Date|Message-ID|Received):[ \t]", re.I | re.M),
 )
 WRITTEN_BY_PROGRAMS = re.compile(rb"^(?:MIME-Version|Received|Message-ID):[ \t]", re.I | re.M)
 #: lines that a program may store above a header
@@ -75,6 +75,8 @@ INTERPRETERS = {
 }
 #: languages whose files may begin like an HTML page
 MAY_BEGIN_AS_PAGE = frozenset({"php", "vue", "svelte", "astro", "javascript", "typescript"})
+#: first elements of feeds, which servers name as pages
+FEED_ROOTS = frozenset({"rss", "feed", "rdf"})
 #: media that the file's name alone claims
 TEXT_MEDIA = frozenset({"text", "code", "transcript"})
 
@@ -96,6 +98,8 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
         return _xml_kind(content, path)
     if named.media in TEXT_MEDIA and named.language not in MAY_BEGIN_AS_PAGE and HTML_START.match(head):
         return named if named.mime == "text/html" else html_type(path)
+    if named.mime == "text/html" and root_of(head) in FEED_ROOTS:
+        return xml_type(path)
     if named.mime == "text/html" and not TAG.search(content):
         return _sniff(content, head, path)
     if named.mime == "image/svg+xml" and b"<svg" not in content:
@@ -138,7 +142,7 @@ def _xml_kind(content: bytes, path: str) -> FileType:
 
 
 def _begins_mail(start: bytes) -> bool:
-    """Return whether a mail's header begins on one of the first lines: a sender, and a date or an id.
+    """Return whether a mail's header begins on one of the first lines: a sender, and a date, an id or its way.
 
     Text may quote such lines; below other lines than blank ones a header also has what only programs write.
     """

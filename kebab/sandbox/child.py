@@ -14,7 +14,7 @@ from functools import partial
 from typing import BinaryIO
 
 from kebab.runtime.lifeline import die_with_parent
-from kebab.sandbox.errors import SandboxUnavailable
+from kebab.sandbox.errors import OUT_OF_MEMORY, SandboxUnavailable
 from kebab.sandbox.frames import PROGRESS, Header, encode_reply, read_frame
 from kebab.sandbox.progress import report_progress_to
 
@@ -51,7 +51,7 @@ def answer(handler: Handler, header: Header, content: bytes) -> Iterator[Header]
     except SandboxUnavailable as error:
         yield {"unavailable": str(error)}
     except MemoryError:
-        yield {"died": "it ran out of memory"}
+        yield {"died": OUT_OF_MEMORY}
         raise SystemExit(1) from None  # the heap is fragmented
     except Exception as error:  # noqa: BLE001  the process must survive for the next request
         from kebab.sandbox.failure_log import failure_location  # slow to import, and seldom needed

@@ -5,6 +5,11 @@ SandboxError
 └── SandboxUnavailable  no sandboxed process can be started: the machine's fault, not the request's
 """
 
+from typing import Final
+
+#: reason of a child whose memory did not suffice
+OUT_OF_MEMORY: Final = "it ran out of memory"
+
 
 class SandboxError(Exception):
     """A sandboxed process gave no answer."""

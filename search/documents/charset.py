@@ -65,7 +65,8 @@ def known_charset(content: bytes) -> str | None:
     except UnicodeDecodeError:
         if stated is not None and stated != "utf-8-sig" and _decodes(content, stated):
             return stated
-        return "utf-8-sig" if is_damaged_utf8(content.decode("utf-8-sig", errors="replace")) else None
+        text = content.decode("utf-8-sig", errors="replace")
+        return "utf-8-sig" if is_damaged_utf8(text, is_stated=stated == "utf-8-sig") else None
     if stated is None or stated in {"utf-8-sig", *LIKE_WESTERN}:
         return "utf-8-sig"
     is_chance = len(MULTIBYTE.findall(text[:SAMPLE_BYTES])) < MIN_MULTIBYTE
@@ -136,8 +137,11 @@ def _is_odd(character: str) -> bool:
     return character == REPLACEMENT or not (character.isprintable() or character.isspace())
 
 
-def is_damaged_utf8(text: str) -> bool:
-    """Return whether valid multi-byte characters far outnumber broken ones: UTF-8 with a few bad bytes."""
+def is_damaged_utf8(text: str, *, is_stated: bool) -> bool:
+    """Return whether valid multi-byte characters far outnumber broken ones: UTF-8 with a few bad bytes.
+
+    Where a file states UTF-8, as pages made of parts in several charsets do, it is enough that they prevail.
+    """
     sample = text[:SAMPLE_BYTES]
     broken = sample.count(REPLACEMENT)
-    return len(MULTIBYTE.findall(sample)) > 4 * broken
+    return len(MULTIBYTE.findall(sample)) > (1 if is_stated else 4) * broken

@@ -6,6 +6,7 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, Final
 
+from ingest.parsers.office.docx import BESIDE_PAGE
 from ingest.parsers.office.drawings import (
     COMPATIBILITY,
     DIAGRAM,
@@ -37,7 +38,8 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
     A slide without a title gets the heading `Slide N`, so that its text isn't filed under the slide
     before. A chart is its titles and its data, a diagram the list of its texts, a picture its description.
-    Targets of links follow the shapes. Dates, page numbers, footers and strokes of a pen are left out.
+    Targets of links follow the shapes. Dates, page numbers, footers and strokes of a pen are left out;
+    those with words are reported.
 
     Raises:
         ParseRefused: see `open_package` and `check_for_library`.
@@ -58,7 +60,7 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
         writer.begin_page(number)
         titles.append(_write_slide(slide, number, writer))
         writer.write_block("list", [*dict.fromkeys(_links(slide)), *_embedded(slide, number, writer)])
-        _write_notes(slide, writer, read)
+        _write_notes(slide, number, writer, read)
         writer.write_block("list", _comments(slide.part, authors))
         read.add(slide.part)
     stated, metadata = core_properties(archive)
@@ -70,21 +72,26 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
 def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     """Write a slide and return its title, empty when it has none."""
-    from pptx.exc import InvalidXmlError
-
     _choose_first_forms(slide._element)
     title_shape = slide.shapes.title
     if title_shape is not None and not title_shape.has_text_frame:
         title_shape = None  # a picture
     title = one_line(" ".join(_lines(title_shape))) if title_shape is not None else ""
     writer.write_heading(title or f"Slide {number}", 1)
-    for shape in _shapes(slide.shapes):
-        if shape != title_shape:
+    _write_shapes(slide.shapes, title_shape, number, writer)
+    return title
+
+
+def _write_shapes(shapes: Any, written: Any, number: int, writer: OutlineWriter) -> None:
+    """Write the shapes of a slide or of its notes, but for the one that is written already."""
+    from pptx.exc import InvalidXmlError
+
+    for shape in _shapes(shapes):
+        if shape != written:
             try:
-                _write_shape(shape, writer)
+                _write_shape(shape, number, writer)
             except (InvalidXmlError, *ODD_SHAPE):
                 writer.omitted("unreadable_parts", where=f"slide {number}")
-    return title
 
 
 def _links(slide: Any) -> Iterator[str]:
@@ -99,19 +106,20 @@ def _links(slide: Any) -> Iterator[str]:
 def _embedded(slide: Any, number: int, writer: OutlineWriter) -> Iterator[str]:
     """Yield a line for each file that is embedded in a slide, and report it as unread."""
     for embedded in slide._element.iter(f"{PRESENTATION}oleObj"):
-        with suppress(KeyError):  # the part is missing
+        with suppress(KeyError, ValueError):  # the part is missing, or the object is a link
             yield embedded_line(slide.part.related_part(embedded.get(RELATION_ID)).partname)
             writer.omitted("embedded_files", where=f"slide {number}")
 
 
-def _write_notes(slide: Any, writer: OutlineWriter, read: set[Any]) -> None:
+def _write_notes(slide: Any, number: int, writer: OutlineWriter, read: set[Any]) -> None:
     """Write the notes of a slide, those of several slides with the first."""
     if not slide.has_notes_slide or slide.notes_slide.part in read:
         return
     read.add(slide.notes_slide.part)
-    if slide.notes_slide.notes_text_frame is not None:
-        notes = slide.notes_slide.notes_text_frame.text
-        writer.write_block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
+    shape = slide.notes_slide.notes_placeholder
+    notes = "" if shape is None or shape.text_frame is None else shape.text_frame.text
+    writer.write_block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
+    _write_shapes(slide.notes_slide.shapes, shape, number, writer)
 
 
 def _choose_first_forms(slide: Any) -> None:
@@ -197,10 +205,13 @@ def _shapes(shapes: Any) -> Iterator[Any]:
         yield from _shapes(getattr(shape, "shapes", ()))
 
 
-def _write_shape(shape: Any, writer: OutlineWriter) -> None:
+def _write_shape(shape: Any, number: int, writer: OutlineWriter) -> None:
     from pptx.oxml import parse_xml
 
-    if shape.has_text_frame and not _is_furniture(shape):
+    if shape.has_text_frame and _is_furniture(shape):
+        typed = sum(BESIDE_PAGE.fullmatch(line) is None for line in _lines(shape))
+        writer.omitted("repeated_lines", typed, f"slide {number}")
+    elif shape.has_text_frame:
         texts = list(_lines(shape))
         writer.write_block("list" if len(texts) > 1 else "paragraph", texts)
     elif shape.has_table:

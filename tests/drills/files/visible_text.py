@@ -33,8 +33,35 @@ _UNSEEN = (
     "object",
 )
 _INLINE = frozenset(
-    "a abbr b bdi bdo big cite code del dfn em font i ins kbd mark q s samp small span strong sub sup tt u var".split()
+    {
+        *(
+            "a",
+            "abbr",
+            "b",
+            "bdi",
+            "bdo",
+            "big",
+            "cite",
+            "code",
+            "del",
+            "dfn",
+            "em",
+            "font",
+            "i",
+            "ins",
+            "kbd",
+            "mark",
+        ),
+        *("q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var"),
+    }
 )
+_STATED_CHARSET = re.compile(rb"charset=[\"']?([\w-]+)", re.IGNORECASE)
+# lxml refuses text that states a charset.
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+# A control character in a string of a workbook.
+_ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
+# A number that a cell without a format shows as it is stored.
+_PLAIN_NUMBER = re.compile(r"-?\d{1,9}")
 
 _DOCX_PARTS = re.compile(r"word/(document|footnotes|endnotes|comments|header\d*|footer\d*)\.xml")
 _PPTX_PARTS = re.compile(r"ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml")
@@ -57,7 +84,7 @@ def visible_words(format_: str, content: bytes) -> set[str] | None:
 
 
 def _docx_text(content: bytes) -> str:
-    return _parts_text(content, _DOCX_PARTS, "wordprocessingml", {"tab", "br", "cr"})
+    return _parts_text(content, _DOCX_PARTS, "wordprocessingml", {"tab", "ptab", "br", "cr", "noBreakHyphen"})
 
 
 def _pptx_text(content: bytes) -> str:
@@ -82,7 +109,7 @@ def _parts_text(content: bytes, names: re.Pattern[str], vocabulary: str, breaks:
 
 
 def _xlsx_text(content: bytes) -> str:
-    """Return the texts of cells. Numbers are left out: the product shows them as their cells format them."""
+    """Return the texts of cells, and the whole numbers of cells without a format, which show them as stored."""
     with zipfile.ZipFile(BytesIO(content)) as package:
         shared = list(_shared_strings(package))
         texts = [
@@ -90,7 +117,7 @@ def _xlsx_text(content: bytes) -> str:
             for name in filter(_XLSX_SHEETS.fullmatch, package.namelist())
             for text in _cell_texts(package.read(name), shared)
         ]
-    return "\n".join(texts)
+    return _ESCAPED.sub(" ", "\n".join(texts))
 
 
 def _shared_strings(package: zipfile.ZipFile) -> Iterator[str]:
@@ -113,6 +140,8 @@ def _cell_texts(sheet: bytes, shared: list[str]) -> Iterator[str]:
             yield value
         elif kind == "inlineStr":
             yield from map(_string_text, cell.iterfind("{*}is"))
+        elif kind in (None, "n") and cell.get("s", "0") == "0" and _PLAIN_NUMBER.fullmatch(value or ""):
+            yield value or ""
 
 
 def _pdf_text(content: bytes) -> str | None:
@@ -121,7 +150,6 @@ def _pdf_text(content: bytes) -> str | None:
     if program is None:
         return None
     try:
-        # Standard input is read to a file by it.
         ended = subprocess.run(
             [program, "-enc", "UTF-8", "-", "-"],
             input=content,
@@ -137,7 +165,6 @@ def _pdf_text(content: bytes) -> str | None:
 def _mail_text(content: bytes) -> str:
     """Return subject and bodies of a mail: its plain texts, those in HTML where it has none."""
     mail = email.message_from_bytes(content, policy=email.policy.default)
-    assert isinstance(mail, EmailMessage)
     bodies = {
         kind: [_part_text(part) for part in mail.walk() if part.get_content_type() == kind]
         for kind in ("text/plain", "text/html")
@@ -152,19 +179,20 @@ def _part_text(part: EmailMessage) -> str:
 
 
 def _html_text(content: bytes) -> str:
-    # lxml knows the charset that a page states, and takes Latin-1 for others.
     try:
-        return _page_text(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _page_text(html.document_fromstring(content))
+        stated = _STATED_CHARSET.search(content)
+        text = content.decode(stated[1].decode() if stated else "cp1252", errors="replace")
+    return _page_text(text)
 
 
-def _page_text(page: "str | html.HtmlElement") -> str:
+def _page_text(text: str) -> str:
     """Return the text of a page without its head, its scripts, and the parts of the site around it."""
-    if isinstance(page, str):
-        if not page.strip():
-            return ""
-        page = html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", page))
+    text = _DECLARATION.sub("", text)
+    if not text.strip():
+        return ""
+    page = html.document_fromstring(text)
     etree.strip_elements(page, etree.Comment, etree.ProcessingInstruction, *_UNSEEN, with_tail=False)
     for element in page.iter():
         if element.tag not in _INLINE:
