@@ -23,6 +23,7 @@ from ingest.parsers.office.odf_text import (
     SHOW,
     STYLE,
     SVG,
+    TEXT,
     all_text,
     description,
     paragraph_text,
@@ -57,6 +58,7 @@ def parse_odf(content: bytes, file: FileType) -> Outline:
     if body is None or not len(body):
         raise ParseRefused("wrong_type", "the file holds no OpenDocument text, workbook or presentation")
     writer = OutlineWriter()
+    writer.omitted("deleted_text", sum(len(all_text(each)) for each in body.iter(f"{TEXT}deletion")))
     title, metadata = _properties(roots)
     flow = FlowWriter(writer, roots, package.load_object)
     match body[0].tag.removeprefix(OFFICE):
@@ -214,6 +216,8 @@ def _write_shape(shape: Any, writer: OutlineWriter, flow: FlowWriter) -> None:
         writer.write_block("paragraph", [description(shape)])
     elif shape.get(f"{SHOW}class") not in FURNITURE:
         flow.write_lines(shape)
+    else:
+        writer.omitted("repeated_lines", int(BESIDE_PAGE.fullmatch(all_text(shape)) is None))
 
 
 def _place(shape: Any) -> tuple[bool, float, float]:

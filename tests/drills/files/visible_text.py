@@ -53,6 +53,7 @@ _INLINE = frozenset(
             "mark",
         ),
         *("q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var"),
+        *("math", "mrow", "mi", "mn", "mo"),
     }
 )
 _STATED_CHARSET = re.compile(rb"charset=[\"']?([\w-]+)", re.IGNORECASE)
@@ -144,6 +145,17 @@ def _cell_texts(sheet: bytes, shared: list[str]) -> Iterator[str]:
             yield value or ""
 
 
+def _odf_text(content: bytes) -> str:
+    """Return the text in the body of an OpenDocument file."""
+    with zipfile.ZipFile(BytesIO(content)) as package:
+        root = etree.fromstring(package.read("content.xml"))
+    for element in root.iter("{*}s", "{*}tab", "{*}line-break", "{*}p", "{*}h", "{*}note-body"):
+        element.text = f"\n{element.text or ''}"
+        element.tail = f"\n{element.tail or ''}"
+    body = root.find("{*}body")
+    return "" if body is None else "".join(body.itertext())
+
+
 def _pdf_text(content: bytes) -> str | None:
     """Return the text of poppler's `pdftotext`, None where it is not installed or refuses the file."""
     program = shutil.which("pdftotext")
@@ -206,6 +218,7 @@ READERS: Mapping[str, Callable[[bytes], str | None]] = MappingProxyType(
         "docx": _docx_text,
         "pptx": _pptx_text,
         "xlsx": _xlsx_text,
+        **dict.fromkeys(("odt", "ods", "odp", "odg"), _odf_text),
         "pdf": _pdf_text,
         "eml": _mail_text,
         "html": _html_text,
