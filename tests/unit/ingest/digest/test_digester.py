@@ -13,6 +13,7 @@ from ingest.digest.types import DigestLimits, Overrides
 from ingest.parsers.errors import ParseRefused, Quarantined
 from ingest.parsers.file_types import MARKUP, STRUCTURED, TRANSCRIPTS, type_by_name
 from ingest.parsers.registry import parser_version_for
+from kebab.sandbox.errors import OUT_OF_MEMORY, ChildDied
 from search.corpus.content_ids import content_hash
 from tests.support.paths import ROOT
 
@@ -73,6 +74,21 @@ def test_document_that_needs_too_much_memory_is_quarantined_and_the_next_one_wor
         with pytest.raises(Quarantined, match="memory"):
             digester.digest(b"word\n\n" * 800_000, "a.md")
         assert digester.digest(b"short\n", "b.md").chunks[0].text == "short"
+
+
+def test_parser_that_runs_out_of_memory_in_a_used_process_is_tried_in_a_new_one():
+    class Used(Digester):
+        """Runs out of memory in every process but a new one."""
+
+        def ask(self, request, read):
+            if self.child_pid is not None:
+                self.close()
+                raise ChildDied(OUT_OF_MEMORY)
+            return super().ask(request, read)
+
+    with closing(Used()) as digester:
+        for _ in range(2):
+            assert digester.digest(MARKDOWN, "a.md").parser == "markdown"
 
 
 @pytest.mark.slow

@@ -82,6 +82,8 @@ def test_content_overrules_the_name(subtests):
         (b"plain words\n", "a.pdf", "text"),
         (b"<!doctype html><title>Moved</title><p>Log in.", "a.pdf", "html"),
         (b"plain words\n", "a.png", "text"),
+        (b"<?xml version='1.0'?>\n<rss><channel><title>Tides</title></channel></rss>", "a.html", "xml"),
+        (b"<feed xmlns='http://www.w3.org/2005/Atom'><title>Tides</title></feed>", "a.htm", "xml"),
     ]:
         with subtests.test(case=content[:20], path=path):
             assert parse(content, path).parser == parser
@@ -98,6 +100,7 @@ def test_nameless_text_is_sniffed(subtests):
         (b"#!/opt/unknown\n", "text"),
         (b"<p>no page", "text"),
         (mail, "email"),
+        (way + b"From: Ada <ada@example.org>\r\nSubject: undated\r\n\r\nWords.\r\n", "email"),
         (b"Subject: a note\n\nFrom: nobody\nDate: never\n", "text"),
         (b"From: here to there\nis a long way.\n", "text"),
         # Exponential time would never end.

@@ -49,6 +49,8 @@ def test_marked_and_damaged_charsets_are_recognised():
         assert list(parse(content, "notes.txt").outline.lines) == ["Größe 部"]
     damaged = ("部署指南 " * 50).encode() + b"\xff\xfe bad"  # UTF-8 all the same
     assert decode(damaged).startswith("部署指南")
+    stated = '<meta charset="utf-8"><p>Größe, Tür, Öl'.encode()  # a page made of parts in two charsets
+    assert decode(stated + "<p>Grün".encode("latin-1")).endswith("Öl<p>Gr\ufffdn")
     assert decode(b"a\x00b") == "a\ufffdb"
 
 

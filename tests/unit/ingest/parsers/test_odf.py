@@ -223,6 +223,7 @@ def test_shapes_of_a_slide_are_read_by_their_places_and_notes_last():
     notes = f"<presentation:notes>{frame('speak up', 0, 'notes')}</presentation:notes>"
     group = f"<draw:g><svg:desc>Two buoys</svg:desc>{frame('red', 4)}</draw:g>"
     shown = frame("last", 9) + group + frame("Buoys", 1, "title") + frame("7", 12, "page-number")
+    shown += frame("for the crew", 12, "footer")
     body = f"<draw:page>{note}{notes}{shown}{DRAWN.format(6, 'O2')}</draw:page>"
     mime = "application/vnd.oasis.opendocument.presentation"
     content = packed(body, kind="presentation", mime=mime, parts=[("O2/content.xml", CHART)])
@@ -230,6 +231,14 @@ def test_shapes_of_a_slide_are_read_by_their_places_and_notes_last():
         *("Buoys", "red", "[Two buoys]", "Ships by month", "March | 12", "last"),
         *("Comment: too long", "Notes: speak up"),
     ]
+    assert [(each.kind, each.amount) for each in parse(content, "a.odp").omissions] == [("repeated_lines", 1)]
+
+
+def test_deleted_text_is_left_out_and_told():
+    region = "<text:changed-region><text:deletion><text:p>gone</text:p></text:deletion></text:changed-region>"
+    content = packed(f"<text:tracked-changes>{region}</text:tracked-changes><text:p>here</text:p>")
+    assert lines_of(content) == ["here"]
+    assert [(each.kind, each.amount) for each in parse(content, "a.odt").omissions] == [("deleted_text", 4)]
 
 
 def test_workbook_too_large_for_a_tree_is_refused_as_such(monkeypatch):

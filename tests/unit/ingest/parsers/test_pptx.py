@@ -183,3 +183,34 @@ def test_targets_of_links_follow_the_shapes():
     assert read(presentation) == [
         *("Archive", "old", "https://example.org/new", "Link: old (https://example.org/old)")
     ]
+
+
+def test_footers_are_told_and_boxes_beside_the_notes_are_read():
+    presentation = Presentation()
+    slide = slide_with_title(presentation, "Plan")
+    for layout in list(presentation.slide_layouts[5].placeholders):
+        if layout.placeholder_format.idx in (11, 12):  # footer and page number
+            slide.shapes.clone_placeholder(layout)
+    footer, number = (each for each in slide.placeholders if each.placeholder_format.idx in (11, 12))
+    footer.text_frame.text, number.text_frame.text = "For the crew only", "7"
+    slide.shapes._spTree.append(parse_xml(LINKED.format(SPACES, link_to(slide))))
+    slide.notes_slide.notes_text_frame.text = "Last words"
+    box = slide.notes_slide.shapes._spTree
+    box.append(parse_xml(slide.shapes.add_textbox(0, 0, 1, 1)._element.xml.replace("<a:p/>", BOXED)))
+    file = io.BytesIO()
+    presentation.save(file)
+    parsed = parse(file.getvalue(), "a.pptx")
+    assert [line for line in parsed.outline.lines if line] == ["Plan", "Notes: Last words", "Ask Ada"]
+    assert [(each.kind, each.amount) for each in parsed.omissions] == [("repeated_lines", 1)]
+
+
+BOXED = "<a:p><a:r><a:t>Ask Ada</a:t></a:r></a:p>"
+LINKED = """<p:graphicFrame {}><p:nvGraphicFramePr><p:cNvPr id="9" name="L"/><p:cNvGraphicFramePr/><p:nvPr/>
+</p:nvGraphicFramePr><p:xfrm><a:off x="0" y="0"/><a:ext cx="1" cy="1"/></p:xfrm><a:graphic><a:graphicData
+uri="http://schemas.openxmlformats.org/presentationml/2006/ole"><p:oleObj r:id="{}"><p:link/></p:oleObj>
+</a:graphicData></a:graphic></p:graphicFrame>"""
+
+
+def link_to(slide):
+    """Return the relation of a slide to a linked workbook."""
+    return slide.part.relate_to("file:///tides.xlsx", f"{DIAGRAM[:-11]}oleObject", is_external=True)
