@@ -1,8 +1,8 @@
 """Read all files below a folder as a job would, and count what comes of them by format.
 
 `python -m tests.drills.files FOLDER`, in which `tests.drills.files.collect` or a person put a folder for each
-format. Words are compared with an independent reader's. Exits with 1 if a file crashed every parser or ran out of
-time, or if a format's median recall is below what it has to be.
+format. Words are compared with those of an independent reader. Exits with 1 if a file crashed every parser or
+ran out of time, or if a format's median recall is below LEAST_MEDIAN.
 """
 
 import argparse

