@@ -98,6 +98,10 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
         return _xml_kind(content, path)
     if named.media in TEXT_MEDIA and named.language not in MAY_BEGIN_AS_PAGE and HTML_START.match(head):
         return named if named.mime == "text/html" else html_type(path)
+    if named.media == "text" and (begun := _begun_type(head, path)) is not None:
+        return begun
+    if named.mime == "text/plain" and MAIL_START.match(head) and WRITTEN_BY_PROGRAMS.search(head):
+        return mail_type(path) if _begins_mail(content[:MAIL_HEADER_BYTES]) else named
     if named.mime == "text/html" and root_of(head) in FEED_ROOTS:
         return xml_type(path)
     if named.mime == "text/html" and not TAG.search(content):
@@ -118,9 +122,8 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
         return markup_type(path, "ipynb")
     if JSON_START.match(head):
         return data_type(path, "json")
-    for start, extension in STARTS.items():
-        if start.match(head):
-            return markup_type(path, extension)
+    if (begun := _begun_type(head, path)) is not None:
+        return begun
     if _is_web_archive(content[:MAIL_HEADER_BYTES], path):
         return web_archive_type(path)
     if _begins_mail(content[:MAIL_HEADER_BYTES]):
@@ -133,6 +136,11 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     return text_type(path)
 
 
+def _begun_type(head: bytes, path: str) -> FileType | None:
+    extension = next((extension for start, extension in STARTS.items() if start.match(head)), None)
+    return None if extension is None else markup_type(path, extension)
+
+
 def _xml_kind(content: bytes, path: str) -> FileType:
     """Return the type of XML: a drawing, a page, another text, or code."""
     root = root_of(content)
@@ -142,7 +150,7 @@ def _xml_kind(content: bytes, path: str) -> FileType:
 
 
 def _begins_mail(start: bytes) -> bool:
-    """Return whether a mail's header begins on one of the first lines: a sender, and a date, an id or its way.
+    """Return whether a mail begins on one of the first lines: a sender, and a date, an id or its way.
 
     Text may quote such lines; below other lines than blank ones a header also has what only programs write.
     """

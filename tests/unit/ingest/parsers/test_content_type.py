@@ -8,6 +8,7 @@ PAGE = content_of("html/visit-chromium.html")
 DRAWING = content_of("svg/tide.svg")
 NOTEBOOK = content_of("notebook/tides.ipynb")
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 40
+MAIL = b"From: ada@example.org\nDate: Thu, 2 May 2024 10:00:00 +0000\nMIME-Version: 1.0\n\nWords.\n"
 TEXT_NAMES = ["a.md", "a.txt", "a.json", "a.html", "a.csv", "a.ipynb", "a.rst", "a.py", "a", "a.log"]
 
 
@@ -83,6 +84,10 @@ def test_content_overrules_the_name(subtests):
         (b"<!doctype html><title>Moved</title><p>Log in.", "a.pdf", "html"),
         (b"plain words\n", "a.png", "text"),
         (b"<?xml version='1.0'?>\n<rss><channel><title>Tides</title></channel></rss>", "a.html", "xml"),
+        (b"BEGIN:VCARD\nVERSION:3.0\nFN:Ada\nEND:VCARD\n", "a.ics", "contacts"),
+        (MAIL, "a.txt", "email"),
+        (b"Minutes\n\n" + MAIL, "a.txt", "text"),
+        (MAIL.replace(b"MIME-Version: 1.0\n", b""), "a.txt", "text"),
         (b"<feed xmlns='http://www.w3.org/2005/Atom'><title>Tides</title></feed>", "a.htm", "xml"),
     ]:
         with subtests.test(case=content[:20], path=path):
