@@ -105,7 +105,7 @@ VISIBLE_TEXT: Final[Mapping[str, Callable[[bytes], str]]] = MappingProxyType(
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "markdown": 4,
-        "html": 5,
+        "html": 6,
         "rst": 2,
         "asciidoc": 1,
         "mediawiki": 2,

@@ -18,6 +18,8 @@ MAIN_SHARE = 0.1
 ARTICLE_SHARE = 0.5
 #: characters below which a page may consist of navigation only
 PAGE_CHARS = 200
+#: what belongs to an article that it stands beside: its heading, and captions of pictures
+ABOVE_ARTICLE = frozenset({"h1", "figcaption"})
 PILCROW = "¶"
 #: words of menus, dialogs and forms that a page may hide in its main part
 MENU_WORDS = 50
@@ -67,8 +69,9 @@ def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
     """Return the runs of the part marked as the main one, none without one that has a part of the text."""
     main = _runs_in(runs, PagePart.MAIN)
     if main and _size(main) >= MAIN_SHARE * _size(runs):
-        article = _runs_in(main, PagePart.ARTICLE)
-        return article if _size(article) >= ARTICLE_SHARE * _size(main) else main
+        if _size(_runs_in(main, PagePart.ARTICLE)) < ARTICLE_SHARE * _size(main):
+            return main
+        return [run for run in main if run.part & PagePart.ARTICLE or run.tag in ABOVE_ARTICLE]
     article = _runs_in(runs, PagePart.ARTICLE)
     return article if _size(article) >= MAIN_SHARE * _size(runs) else ()
 

@@ -107,6 +107,10 @@ def test_text_is_not_taken_for_a_part_of_the_site(subtests):
     for page, lines in [
         (f"<header>Logo</header><h1>Title</h1><p>{TEXT}", ["Title", TEXT]),
         (f"<header><h1>Title</h1></header><p>{TEXT}", ["Title", TEXT]),
+        (
+            f"<main><h1>Title</h1><p>By Ada</p><figcaption>Lamp</figcaption><article><p>{TEXT}</article></main>",
+            ["Title", "Lamp", TEXT],
+        ),
         (f"<main>hello</main><div>{TEXT}</div>", ["hello", TEXT]),
         (f'<div class="sidebar"><p>{TEXT}</p></div>', [TEXT]),
         (f'<p>{TEXT}</p><div id="footer"><p>Imprint</p></div>', [TEXT]),
