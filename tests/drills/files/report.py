@@ -54,7 +54,11 @@ class Report:
             ],
         )
         yield from _table(
-            ("format", "refused as", "files"), [(*key, count) for key, count in sorted(self._refused.items())]
+            ("format", "refused as", "files", "share of the format"),
+            [
+                (format_, code, count, f"{count / self._counts[format_].total():.1%}")
+                for (format_, code), count in sorted(self._refused.items())
+            ],
         )
         yield from _table(("omission", "files"), sorted(self._omitted.items()))
         yield from _recall_table(self._recalls)
