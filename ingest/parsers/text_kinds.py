@@ -100,6 +100,8 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
         return named if named.mime == "text/html" else html_type(path)
     if named.media == "text" and (begun := _begun_type(head, path)) is not None:
         return begun
+    if named.mime == "application/mbox" and MAIL_START.match(head):
+        return mail_type(path)  # one mail, without the line that begins each in a mailbox
     if named.mime == "text/plain" and MAIL_START.match(head) and WRITTEN_BY_PROGRAMS.search(head):
         return mail_type(path) if _begins_mail(content[:MAIL_HEADER_BYTES]) else named
     if named.mime == "text/html" and root_of(head) in FEED_ROOTS:

@@ -86,6 +86,8 @@ def test_content_overrules_the_name(subtests):
         (b"<?xml version='1.0'?>\n<rss><channel><title>Tides</title></channel></rss>", "a.html", "xml"),
         (b"BEGIN:VCARD\nVERSION:3.0\nFN:Ada\nEND:VCARD\n", "a.ics", "contacts"),
         (MAIL, "a.txt", "email"),
+        (MAIL, "a.mbox", "email"),
+        (b"From ada\n" + MAIL, "a.mbox", "mbox"),
         (b"Minutes\n\n" + MAIL, "a.txt", "text"),
         (MAIL.replace(b"MIME-Version: 1.0\n", b""), "a.txt", "text"),
         (b"<feed xmlns='http://www.w3.org/2005/Atom'><title>Tides</title></feed>", "a.htm", "xml"),
