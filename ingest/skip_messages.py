@@ -82,6 +82,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "not_permitted": _(
             "Not everybody who may read the source may read it. Restrict the source to groups that may."
         ),
+        "archived": _("It is in an archive of its storage. Restore it there, and sync again."),
         # archives
         "absolute_path": _("Its path in the archive begins at the root of a disk."),
         "path_outside": _("Its path in the archive leads out of the archive."),

@@ -5,6 +5,9 @@ ConnectorError
 │   ├── RepositoryTooLarge   its copy exceeds the size limit
 │   └── SourceAway           its server does not answer any more; the next sync goes on
 └── RepositoryBusy           another worker of this node uses the repository; the job is retried later
+
+OSError
+└── ContentArchived          a document must be restored from an archive before it can be read
 """
 
 
@@ -22,6 +25,10 @@ class RepositoryTooLarge(ListingFailed):
 
 class SourceAway(ListingFailed):
     """The source's server can't be reached, or refuses everything; the message names it and the reason."""
+
+
+class ContentArchived(OSError):
+    """The content of a document is in an archive; the message says what to do."""
 
 
 class RepositoryBusy(ConnectorError):

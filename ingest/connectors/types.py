@@ -31,6 +31,8 @@ class SkippedFile:
     #: printable; undecodable bytes are written as escapes
     path: str
     reason: SkipReason
+    #: that of a document in an archive, which is kept if it is the one that was read
+    revision: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ class SkipReason(StrEnum):
     MAX_DEPTH = "max_depth"
     # connectors of records
     NOT_PERMITTED = "not_permitted"
+    ARCHIVED = "archived"
     # archives
     ABSOLUTE_PATH = "absolute_path"
     PATH_OUTSIDE = "path_outside"

@@ -33,6 +33,8 @@ class DocumentRecord:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     #: names of the groups that may read it; None: everybody who may read the source
     groups: Sequence[str] | None = None
+    #: whether its bytes must be restored from an archive before they can be fetched
+    is_archived: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,14 @@ class Answer:
         return max(0.0, resets_at - time.time()) if self.is_rate_limited and resets_at else 0.0
 
 
+class DocumentRefused(OSError):
+    """The server refuses a document."""
+
+    def __init__(self, message: str, answer: Answer) -> None:
+        super().__init__(message)
+        self.answer = answer
+
+
 class _AnswerTooLarge(ListingFailed):
     """The answer has more bytes than are read."""
 
@@ -139,7 +147,7 @@ class ServerRequests:
         if answer.status == 401:
             raise SourceAway(f"{self._server.host} refuses the credentials (401).")
         if answer.status != 200:
-            raise OSError(f"{self._server.host} answers {answer.status}.")
+            raise DocumentRefused(f"{self._server.host} answers {answer.status}.", answer)
         return answer
 
     def fail_listing(self, answer: Answer, detail: str = "") -> NoReturn:

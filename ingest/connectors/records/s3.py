@@ -12,14 +12,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote, unquote_plus, urlencode
 
-from ingest.connectors.errors import ListingFailed
+from ingest.connectors.errors import ContentArchived, ListingFailed
 from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord, Record
-from ingest.connectors.records.requests import Answer, ServerRequests
+from ingest.connectors.records.requests import Answer, DocumentRefused, ServerRequests
 from ingest.connectors.records.settings import ReaderSettings
 from ingest.connectors.records.xml_reader import parse_xml
 from ingest.connectors.web.addresses import Address
 
 _EMPTY: Final = hashlib.sha256(b"").hexdigest()
+#: storage classes of objects that can't be read until they are restored
+_ARCHIVES: Final = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 _ALGORITHM: Final = "AWS4-HMAC-SHA256"
 
 
@@ -33,11 +35,15 @@ class Signer:
     secret_access_key: str = field(default="", repr=False)
 
     def headers(self, path: str, query: str, at: datetime) -> Mapping[str, str]:
-        """Return the headers that authenticate a GET of an escaped path and a sorted query."""
+        """Return the headers of a GET of an escaped path and a sorted query.
+
+        Those that authenticate it, and of a listing one that asks for what has been restored from an archive.
+        """
+        own = {"x-amz-optional-object-attributes": "RestoreStatus"} if query else {}
         if not self.access_key_id:
-            return {}
+            return own
         time, scope = f"{at:%Y%m%dT%H%M%SZ}", f"{at:%Y%m%d}/{self.region}/s3/aws4_request"
-        signed = {"host": self.host, "x-amz-content-sha256": _EMPTY, "x-amz-date": time}
+        signed = {"host": self.host, "x-amz-content-sha256": _EMPTY, "x-amz-date": time, **own}
         names = ";".join(signed)
         lines = "".join(f"{name}:{value}\n" for name, value in signed.items())
         request = "\n".join(("GET", path, query, lines, names, _EMPTY))
@@ -88,7 +94,12 @@ class BucketReader:
     def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:
         """Return an object's bytes. Raises FileNotFoundError, OSError, SourceAway."""
         key = f"{self._bucket}/{quote(locator, safe='/-_.~')}"
-        return self._requests.fetch(key, limit_bytes=limit_bytes, headers=lambda: self._sign(key))
+        try:
+            return self._requests.fetch(key, limit_bytes=limit_bytes, headers=lambda: self._sign(key))
+        except DocumentRefused as error:
+            if self._error_code(error.answer) != "InvalidObjectState":
+                raise
+            raise ContentArchived("Its storage class is an archive: restore it, and sync again.") from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -102,6 +113,8 @@ class BucketReader:
             locator=key,
             size_bytes=int(size) if size.isdecimal() else None,
             dated=_parse_time(_text(entry, "LastModified")),
+            is_archived=_text(entry, "StorageClass") in _ARCHIVES
+            and not _text(entry, "RestoreStatus/{*}RestoreExpiryDate"),
         )
 
     def _list_page(self, token: str) -> Any:

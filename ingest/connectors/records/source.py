@@ -111,7 +111,8 @@ class RecordSource:
             return SkippedFile(path=shown, reason=SkipReason.UNSAFE_NAME)
         reason = self._skip_reason(record, path)
         if reason is not None:
-            return SkippedFile(path=path, reason=reason)
+            revision = _version(record) if reason is SkipReason.ARCHIVED else ""
+            return SkippedFile(path=path, reason=reason, revision=revision)
         size_bytes = record.size_bytes if record.content is None else len(record.content)
         version = _version(record)
         return RecordedFile(
@@ -139,7 +140,7 @@ class RecordSource:
         size_bytes = len(record.content) if record.content is not None else record.size_bytes or 0
         if self._rules.is_too_large(path, size_bytes):
             return SkipReason.TOO_LARGE
-        return self._rules.skip_reason_for_name(path)
+        return self._rules.skip_reason_for_name(path) or (SkipReason.ARCHIVED if record.is_archived else None)
 
     def _may_be_read_by_readers(self, record: DocumentRecord) -> bool:
         """Return whether all groups that read the source may read the document, as far as is known."""

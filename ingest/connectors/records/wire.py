@@ -4,7 +4,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Final
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import ContentArchived, ListingFailed, SourceAway
 from ingest.connectors.records.protocol import (
     CompleteRecord,
     CursorRecord,
@@ -19,7 +19,9 @@ _RECORDS: Final = {
     kind.__name__: kind
     for kind in (DocumentRecord, DeletedRecord, CursorRecord, CompleteRecord, WarningRecord)
 }
-_ERRORS: Final = {kind.__name__: kind for kind in (SourceAway, ListingFailed, FileNotFoundError, OSError)}
+#: subclasses first
+_ERROR_KINDS: Final = (SourceAway, ListingFailed, FileNotFoundError, ContentArchived, OSError)
+_ERRORS: Final = {kind.__name__: kind for kind in _ERROR_KINDS}
 
 
 def encode_record(record: Record) -> Header:

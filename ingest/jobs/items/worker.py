@@ -11,8 +11,9 @@ from django.db import transaction
 from django.db.models import Case, F, When
 
 from ingest.chunking.types import chunker_version, has_chunk_size
-from ingest.connectors.errors import SourceAway
+from ingest.connectors.errors import ContentArchived, SourceAway
 from ingest.connectors.types import ItemContent
+from ingest.connectors.walk_rules import SkipReason
 from ingest.digest.types import Digest, Submission
 from ingest.errors import JobYielded
 from ingest.jobs.items.batches import batch_by_size
@@ -223,6 +224,9 @@ class ItemWorker:
             except FileNotFoundError:
                 gone = "It was listed, but gone before it could be read."
                 self._writer.end_without_content(item, "skipped", "vanished", gone)
+                continue
+            except ContentArchived as error:
+                self._writer.end_without_content(item, "skipped", SkipReason.ARCHIVED, str(error))
                 continue
             except BlobsUnavailable:
                 raise  # the job waits for it

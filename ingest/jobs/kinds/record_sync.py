@@ -109,6 +109,9 @@ class _Difference:
                 if self._is_changed(entry):
                     self._changed.add(entry.path)
                     yield entry
+            elif isinstance(entry, SkippedFile) and self._has_been_read(entry):
+                self._unlisted.discard(entry.path)
+                self.listing.unchanged += 1
             else:
                 self._gone.add(entry.path)
                 if isinstance(entry, SkippedFile):
@@ -118,6 +121,10 @@ class _Difference:
         """Return the paths of documents that are gone, or read no more."""
         gone = {path for path in self._gone if path in self._known or path in self._changed}
         return sorted(gone | self._unlisted if is_complete else gone)
+
+    def _has_been_read(self, entry: SkippedFile) -> bool:
+        known = self._known.get(entry.path)
+        return known is not None and known.outcome is None and known.revision == entry.revision != ""
 
     def _is_changed(self, entry: RecordedFile) -> bool:
         known = self._known.get(entry.path)

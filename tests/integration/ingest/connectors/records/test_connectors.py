@@ -6,9 +6,10 @@ from contextlib import closing
 import pytest
 from imapclient.exceptions import IMAPClientError
 
-from ingest.connectors.errors import SourceAway
+from ingest.connectors.errors import ContentArchived, SourceAway
 from ingest.connectors.records import mailbox
 from ingest.connectors.records.protocol import DocumentRecord
+from ingest.connectors.records.s3 import BucketReader
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
@@ -88,6 +89,21 @@ def test_sync_interrupted_by_the_server_keeps_documents_and_resumes(workspace, h
     sync(connected)
     assert len(host.fetched) == 1
     assert len(texts(workspace)) == 3
+
+
+@pytest.mark.parametrize("host", ["s3"], indirect=True)
+def test_objects_in_an_archive_are_skipped_each_time(workspace, host, connected):
+    host.client.put_object(
+        Bucket="docs", Key="team notes/old.md", Body=b"About old", StorageClass="DEEP_ARCHIVE"
+    )
+    for _ in range(2):
+        assert sync(connected)["skipped_by_reason"] == {"archived": 1}
+    assert len(texts(workspace)) == len(host.fetched) == 3
+    with (
+        closing(BucketReader(reader_settings(host.config))) as reader,
+        pytest.raises(ContentArchived),
+    ):
+        reader.fetch("old.md", "team notes/old.md", 1_000)
 
 
 @listing_hosts

@@ -70,6 +70,26 @@ def test_keys_of_a_bucket_are_unescaped_as_the_server_escapes_them(read_listing,
     assert isinstance(end, CompleteRecord)
 
 
+@pytest.mark.parametrize(
+    ("stated", "is_archived"),
+    [
+        ("<StorageClass>GLACIER</StorageClass>", True),
+        ("<StorageClass>DEEP_ARCHIVE</StorageClass><RestoreStatus/>", True),
+        (
+            "<StorageClass>GLACIER</StorageClass>"
+            "<RestoreStatus><RestoreExpiryDate>2030-01-01T00:00:00Z</RestoreExpiryDate></RestoreStatus>",
+            False,
+        ),
+        ("<StorageClass>GLACIER_IR</StorageClass>", False),
+        ("", False),
+    ],
+)
+def test_objects_of_archive_classes_are_archived_until_they_are_restored(read_listing, stated, is_archived):
+    listed = contents("team notes/a.md").replace("</Contents>", f"{stated}</Contents>")
+    document, _ = read_bucket(read_listing, S3.format(listed))
+    assert document.is_archived is is_archived
+
+
 def test_malformed_bucket_listing_fails(read_listing):
     with pytest.raises(ListingFailed, match=r"127\.0\.0\.1"):
         read_bucket(read_listing, "<maintenance/>")

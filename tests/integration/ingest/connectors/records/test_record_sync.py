@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import ContentArchived, ListingFailed, SourceAway
 from ingest.connectors.records.protocol import (
     CompleteRecord,
     CursorRecord,
@@ -199,6 +199,28 @@ def test_document_is_read_only_if_all_readers_of_the_source_may_read_it(workspac
     sync(source)
     assert len(paths(workspace)) == 4
     assert reader.cursors == [""] * 4
+
+
+def test_archived_documents_are_skipped_and_kept_if_they_were_read_before(workspace, source, reader):
+    reader.script = [note("a", version="1"), note("b", version="1"), CompleteRecord()]
+    sync(source)
+    reader.script = [
+        note("a", version="1", is_archived=True),
+        note("b", version="2", is_archived=True),
+        DocumentRecord(path="c.md", version="1", is_archived=True),
+        DocumentRecord(path="d.md", version="1"),
+        CompleteRecord(),
+    ]
+    reader.contents["d.md"] = ContentArchived("Restore it.")
+    report = sync(source)
+    assert report["skipped_by_reason"] == {"archived": 3}
+    assert (report["unchanged"], report["deleted"]) == (1, 1)
+    assert paths(workspace) == {"a.md"}
+    report = sync(source)
+    assert (report["skipped_by_reason"], report["unchanged"]) == ({"archived": 3}, 1)
+    reader.script = [DocumentRecord(path="c.md", version="1"), CursorRecord(state="1")]
+    reader.contents["c.md"] = b"About c"
+    assert sync(source)["new"] == 1
 
 
 def test_unusable_records_are_skipped_and_warnings_reported(workspace, source, reader):

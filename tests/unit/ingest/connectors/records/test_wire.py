@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import ContentArchived, ListingFailed, SourceAway
 from ingest.connectors.records.protocol import (
     CompleteRecord,
     CursorRecord,
@@ -30,6 +30,7 @@ RECORDS = [
         dated=datetime(2024, 5, 6, tzinfo=UTC),
         metadata={"labels": ["sea"]},
         groups=["staff"],
+        is_archived=True,
     ),
     DeletedRecord(path="a.md"),
     CursorRecord(state="7"),
@@ -44,7 +45,7 @@ def test_record_passes_unchanged(record):
     assert decode_record(frame) == record
 
 
-@pytest.mark.parametrize("kind", [SourceAway, ListingFailed, FileNotFoundError, OSError])
+@pytest.mark.parametrize("kind", [SourceAway, ListingFailed, FileNotFoundError, ContentArchived, OSError])
 def test_error_keeps_its_kind_and_message(kind):
     error = decode_error(encode_error(kind("example.org is away.")))
     assert (type(error), str(error)) == (kind, "example.org is away.")
