@@ -65,6 +65,7 @@ class SkipReason(StrEnum):
 DUMPS: Final = frozenset({"entities.xml"})
 #: The largest document that is read by default.
 MAX_FILE_BYTES: Final = 100 * 1024**2
+GIT_IGNORE: Final = ".gitignore"
 #: directories of version control: not even an ignore file can include these
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
 SKIPPED_DIRECTORIES: Final = frozenset(
@@ -121,7 +122,7 @@ class WalkRules:
     #: names of directories to skip at any depth, unless an ignore file includes one with `!`
     skipped_directories: frozenset[str] = SKIPPED_DIRECTORIES
     #: names of ignore files; at one level a later name overrules an earlier one
-    ignore_files: tuple[str, ...] = (".gitignore", ".kebabignore")
+    ignore_files: tuple[str, ...] = (GIT_IGNORE, ".kebabignore")
     #: folders to read, by path from the root; empty for all (see ingest.connectors.chosen_folders)
     folders: tuple[str, ...] = ()
     #: folders to skip; they take precedence over `folders`

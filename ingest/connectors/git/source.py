@@ -27,7 +27,7 @@ from ingest.connectors.git.tree import GitTree
 from ingest.connectors.project_file import MAX_FILE_BYTES, PROJECT_FILES, ProjectFile, parse_project_file
 from ingest.connectors.tree import walk_tree
 from ingest.connectors.types import Entry, ItemContent, OpenOptions
-from ingest.connectors.walk_rules import WalkRules
+from ingest.connectors.walk_rules import GIT_IGNORE, WalkRules
 from ingest.errors import AddressNotAllowed
 from kebab.encryption import EncryptionError
 from kebab.http_client.addresses import resolve_permitted
@@ -62,8 +62,12 @@ class GitSource:
         return None
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Yield the files of the commit by name. Raises ListingFailed."""
-        return walk_tree(self._tree, rules)
+        """Yield the files of the commit by name, also those that a .gitignore names: somebody added them.
+
+        Raises ListingFailed.
+        """
+        own = tuple(name for name in rules.ignore_files if name != GIT_IGNORE)
+        return walk_tree(self._tree, replace(rules, ignore_files=own))
 
     def read(self, path: str) -> ItemContent:
         """Return a file's bytes and its blob's name. Raises FileNotFoundError."""

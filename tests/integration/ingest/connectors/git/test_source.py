@@ -163,15 +163,20 @@ def test_resumed_job_reads_the_commit_it_began_with(
 
 def test_ignore_rules_and_project_file_are_read_from_the_commit(workspace, repository, source):
     project = {"projectTitle": "The Repo", "excludeFolders": ["old"], "previousVersions": [{"tag": "v1"}]}
-    left_out = ("a.log", "private/p.md", "old/o.md", "node_modules/n.md", "yarn.lock")
+    left_out = ("private/p.md", "old/o.md", "node_modules/n.md", "yarn.lock", "plan.pdf")
     rules = {"kebab.json": json.dumps(project), ".gitignore": "*.log\n", ".kebabignore": "private/\n"}
-    repository.commit({**rules, **dict.fromkeys(left_out, "x\n"), "docs/picture.png": PICTURE})
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n"
+    files = {**dict.fromkeys(left_out, "x\n"), "a.log": "added\n", "plan.pdf": pointer}
+    repository.commit({**rules, **files, "docs/picture.png": PICTURE})
     (repository.root / "kebab.json").write_text("{}")
     report = sync(source)
 
-    skipped = {"ignored": 2, "excluded_folder": 1, "skipped_directory": 1, "lock_file": 1}
+    skipped = {
+        "ignored": 1, "excluded_folder": 1, "skipped_directory": 1, "lock_file": 1, "lfs_pointer": 1
+    }  # fmt: skip
     assert report["skipped_by_reason"].items() >= skipped.items()
     assert set(left_out).isdisjoint(texts(workspace))
+    assert texts(workspace)["a.log"] == "added"
     assert report["project_file"] == {"name": "kebab.json", "errors": []}
     fresh = Source.objects.get(pk=source.pk)
     assert (fresh.title, fresh.project["versions"]) == ("The Repo", {"v1": ""})
