@@ -5,9 +5,10 @@ All data about members come from the directory at the archive's end. Members tha
 """
 
 import stat
+import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import RawIOBase
 from shutil import copyfileobj
 from typing import BinaryIO, Final
@@ -22,6 +23,7 @@ from ingest.archives.errors import (
 from ingest.archives.limits import Budget
 from ingest.archives.types import PIECE_BYTES, Member, MemberKind, read_whole
 from ingest.connectors.walk_rules import SkipReason
+from search.documents.charset_guess import FILE_NAME_CHARSETS, guess_charset
 
 #: 50,000 members with names of 100 characters take 8 MB.
 MAX_DIRECTORY_BYTES: Final = 32_000_000
@@ -32,6 +34,9 @@ _LOCAL_HEADER_BYTES: Final = 30
 _UNIX: Final = 3
 _ENCRYPTED: Final = 0x1
 _UTF8: Final = 0x800
+#: a field of extra data: its kind and size, then the version and the checksum of a path in Unicode
+_EXTRA: Final = struct.Struct("<HHBL")
+_UNICODE_PATH: Final = 0x7075
 #: errors that the standard library raises for invalid zip data
 _DAMAGE: Final = (
     zipfile.BadZipFile,
@@ -55,6 +60,7 @@ class ZipArchive:
             raise _broken_error(error) from error
         except OSError as error:
             raise _translate_error(error) from error
+        self._names = _read_names(self._zip.infolist())
         self._check_directory()
 
     def members(self) -> Iterator[Member]:
@@ -63,7 +69,7 @@ class ZipArchive:
             self._budget.limits.while_reading()
             yield Member(
                 index=index,
-                name=_name(info),
+                name=self._names[index],
                 kind=_member_kind(info),
                 size_bytes=info.file_size,
                 refusal=None if info.compress_type in _COMPRESSIONS else SkipReason.UNKNOWN_COMPRESSION,
@@ -88,18 +94,19 @@ class ZipArchive:
     def _check_directory(self) -> None:
         """Check the directory against the limits. Raises ArchiveRefused."""
         infos = self._zip.infolist()
-        for info in infos:
+        for info, name in zip(infos, self._names, strict=True):
             self._budget.count_member()
             self._budget.count_bytes(info.file_size)
             if info.flag_bits & _ENCRYPTED:
                 raise ArchiveEncrypted(
-                    f"The archive is encrypted, as {_name(info)[:80]!r} in it is; pack it without a password."
+                    f"The archive is encrypted, as {name[:80]!r} in it is; pack it without a password."
                 )
         end = 0
-        for info in sorted(infos, key=lambda info: info.header_offset):
+        for index in sorted(range(len(infos)), key=lambda index: infos[index].header_offset):
+            info = infos[index]
             if info.header_offset < end:
                 raise ArchiveRefused(
-                    f"Members of the archive overlap, as {_name(info)[:80]!r} does; such archives are bombs."
+                    f"Members of the archive overlap, as {self._names[index][:80]!r} does; such archives are bombs."
                 )
             end = info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size
 
@@ -135,15 +142,38 @@ class _GuardedFile(RawIOBase):
         return content
 
 
-def _name(info: zipfile.ZipInfo) -> str:
-    """Return the member's name; valid UTF-8 without the UTF-8 flag, as many tools write it, is accepted."""
+def _read_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
+    """Return the members' names: those that state no charset are all in one, in UTF-8 if they may be."""
+    stated = [_stated_name(info) for info in infos]
+    raw = b"\n".join(_raw_name(info) for info, name in zip(infos, stated, strict=True) if name is None)
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        charset = guess_charset(raw, FILE_NAME_CHARSETS).charset
+    else:
+        charset = "utf-8"
+    return [
+        _raw_name(info).decode(charset, "surrogateescape") if name is None else name
+        for info, name in zip(infos, stated, strict=True)
+    ]
+
+
+def _stated_name(info: zipfile.ZipInfo) -> str | None:
+    """Return a name of known charset: by the UTF-8 flag, or by the extra field of Info-ZIP, else None."""
     name = info.orig_filename
     if info.flag_bits & _UTF8 or name.isascii():
         return name
-    try:
-        return name.encode("cp437").decode("utf-8")
-    except UnicodeError:
-        return name
+    start = 0
+    while start + _EXTRA.size <= len(info.extra):
+        kind, size, version, checksum = _EXTRA.unpack_from(info.extra, start)
+        if (kind, version, checksum) == (_UNICODE_PATH, 1, zlib.crc32(_raw_name(info))):
+            return info.extra[start + _EXTRA.size : start + 4 + size].decode("utf-8", "surrogateescape")
+        start += 4 + size
+    return None
+
+
+def _raw_name(info: zipfile.ZipInfo) -> bytes:
+    return info.orig_filename.encode("cp437")  # the library's charset of names without the flag
 
 
 def _member_kind(info: zipfile.ZipInfo) -> MemberKind:

@@ -5,7 +5,7 @@ import random
 import stat
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 #: Modes of `tarfile` by file name.
 TARS = {"docs.tar": "w", "docs.tar.gz": "w:gz", "docs.tar.bz2": "w:bz2", "docs.tar.xz": "w:xz"}
@@ -18,6 +18,24 @@ def zip_of(files: Mapping[str, bytes | str], compression: int = zipfile.ZIP_DEFL
         for name, content in files.items():
             archive.writestr(name, content)
     return packed.getvalue()
+
+
+def zip_of_raw_names(names: Sequence[bytes], extra: bytes = b"") -> bytes:
+    """Return a zip of members whose names are in a charset that nothing states."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            info = _RawNameInfo(name.decode("cp437"))
+            info.extra = extra
+            archive.writestr(info, "x")
+    return packed.getvalue()
+
+
+class _RawNameInfo(zipfile.ZipInfo):
+    """A member whose name is written as it is, without the flag of UTF-8."""
+
+    def _encodeFilenameFlags(self) -> tuple[bytes, int]:
+        return self.filename.encode("cp437"), self.flag_bits
 
 
 def tar_of(files: Mapping[str, bytes | str], mode: str = "w", *others: tarfile.TarInfo) -> bytes:

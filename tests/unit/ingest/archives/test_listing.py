@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 import shutil
+import struct
 import subprocess
 import tarfile
 import zipfile
@@ -34,6 +35,7 @@ from tests.support.archives import (
     special,
     tar_of,
     zip_of,
+    zip_of_raw_names,
     zip_with_modes,
 )
 from tests.support.samples import content_of
@@ -176,12 +178,28 @@ def test_links_and_devices_are_left_out():
     assert look(packed) == ({}, {"sym.md": "link", "disk": "special_file"})
 
 
-def test_names_without_a_declared_encoding_are_utf8_where_they_can_be():
-    packed = bytearray(zip_of({"für.md": "x"}))
-    for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        flags = packed.index(signature) + place
-        packed[flags : flags + 2] = b"\0\0"
-    assert set(look(bytes(packed))[0]) == {"für.md"}
+@pytest.mark.parametrize(
+    ("charset", "names"),
+    [
+        ("utf-8", ["für.md"]),
+        ("cp437", ["Größe der Häfen.md", "Änderung.md"]),
+        ("cp850", ["São João.md", "maçãs/manhã.md"]),
+        ("cp866", ["Договор аренды.md", "Приложение 1.md", "док.md"]),
+        ("cp932", ["写真/灯台の記録.md", "能力表.md", "ソース.md"]),
+        ("gbk", ["模板.md", "文件夹/说明.md"]),
+        ("cp1252", ["Übersicht.md", "Größe.md"]),
+    ],
+)
+def test_names_without_a_declared_charset_are_decoded_together(charset, names):
+    assert set(look(zip_of_raw_names([name.encode(charset) for name in names]))[0]) == set(names)
+
+
+def test_names_in_extra_fields_count_if_they_are_of_the_name_beside_them():
+    raw = "Größe.md".encode("cp437")
+    for checksum, name in ((zlib.crc32(raw), "Größe—2.md"), (1, "Größe.md")):
+        unicode_path = struct.pack("<BL", 1, checksum) + "Größe—2.md".encode()
+        extra = struct.pack("<HHL", 1, 4, 0) + struct.pack("<HH", 0x7075, len(unicode_path)) + unicode_path
+        assert set(look(zip_of_raw_names([raw], extra=extra))[0]) == {name}
 
 
 def test_later_of_two_members_with_one_path_counts():
