@@ -31,11 +31,13 @@ STRUCTURED: Final = {
     "conf": ("text/plain", "ini"),
     "properties": ("text/x-java-properties", "ini"),
     "log": ("text/plain", "log"),
+    **dict.fromkeys(("po", "pot"), ("text/x-gettext-translation", "gettext")),
 }
 #: ladders of the data formats that are not read as `structured` first, by language or extension
 STRUCTURED_PARSERS: Final = {
     "csv": ("table", "structured", "text"),
     "log": ("log", "text"),
+    "gettext": ("gettext", "text"),
     "properties": ("properties", "structured", "text"),
 }
 #: XML of texts in any vocabulary, by content; configuration and data are code

@@ -10,6 +10,7 @@ from typing import Final
 
 from ingest.parsers.content_type import identify
 from ingest.parsers.data.encoded import leave_out_encoded
+from ingest.parsers.data.gettext import parse_gettext
 from ingest.parsers.data.notebook import parse_notebook
 from ingest.parsers.data.properties import parse_properties
 from ingest.parsers.data.structured import parse_log, parse_structured
@@ -92,6 +93,7 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "image": parse_image,
         "transcript": parse_transcript,
         "properties": parse_properties,
+        "gettext": parse_gettext,
         "structured": parse_structured,
         "code": parse_code,
         "text": parse_text,
@@ -136,6 +138,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "image": 1,
         "transcript": 2,
         "properties": 1,
+        "gettext": 1,
         "structured": 4,
         "code": 4,
         "text": 3,

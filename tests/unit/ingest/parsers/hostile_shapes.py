@@ -459,6 +459,10 @@ SHAPES: Mapping[str, tuple[str, Shapes]] = {
         "a.vcf",
         _texts("BEGIN:VCARD\nFN:a\n", "END:VCARD\n", "N;QUOTED-PRINTABLE:=\n", " a\n", ";A", "NOTE:\\;;\n"),
     ),
+    "gettext": (
+        "a.po",
+        _texts('msgid "a"\n', 'msgstr "a"\n', '"a"\n', '#~ "\n', ('"\\n"\n', 'msgid "a"\nmsgstr "a"\n')),
+    ),
     "drawio": (
         "a.drawio",
         _HTML | {"labels": _many("<mxCell value='a'/>"), "pages": _many("<diagram>a", "<mxfile>")},
