@@ -102,11 +102,11 @@ class ZipArchive:
                     f"The archive is encrypted, as {name[:80]!r} in it is; pack it without a password."
                 )
         end = 0
-        for index in sorted(range(len(infos)), key=lambda index: infos[index].header_offset):
-            info = infos[index]
+        named = zip(infos, self._names, strict=True)
+        for info, name in sorted(named, key=lambda each: each[0].header_offset):
             if info.header_offset < end:
                 raise ArchiveRefused(
-                    f"Members of the archive overlap, as {self._names[index][:80]!r} does; such archives are bombs."
+                    f"Members of the archive overlap, as {name[:80]!r} does; such archives are bombs."
                 )
             end = info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size
 

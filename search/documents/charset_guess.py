@@ -19,10 +19,10 @@ CHARSETS: Final = (
     *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "cp850", "cp852", "cp866"),
     *("gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949"),
 )
-#: charsets of the names of files in archives that state none: the code pages of DOS, and those of other systems
+#: charsets of names in archives that state none: the code pages of DOS, and those of other systems
 FILE_NAME_CHARSETS: Final = (
-    *("cp437", "cp850", "cp852", "cp857", "cp862", "cp866", "cp737", "cp932", "cp949", "gb18030", "big5hkscs"),
-    *("cp1250", "cp1251", "cp1252", "koi8-r", "euc_jis_2004"),
+    *("cp437", "cp850", "cp852", "cp857", "cp862", "cp866", "cp737", "cp932", "cp949", "gb18030"),
+    *("big5hkscs", "cp1250", "cp1251", "cp1252", "koi8-r", "euc_jis_2004"),
 )
 #: the detector's likeliest charsets that are compared by how their text looks
 CANDIDATES: Final = 8

@@ -33,7 +33,7 @@ structured/harbour.json | L53-L71 | und | "number": 12
 structured/harbour.yaml | L1-L48 | und | opens_at_cm: 310
 structured/harbour.toml | L1-L19 | und | who is called when the water is high
 structured/lock.properties | L1-L6 | und | gate opens only while the sluice below
-gettext/harbour.po | L12-L33 | und | Läuten Sie die Glocke "zweimal", bevor Sie
+gettext/harbour.po | L12-L33 | und | die Heckleine losmachen
 structured/gauged.log | L12-L26 | und | no copy tonight
 code/ledger.py | L22-L33 | und | Columns are fixed: tools of the tax office read them
 code/Basket.jsx | L25-L38 | und | stored basket was unreadable and is emptied

@@ -35,8 +35,8 @@ def test_strings_and_translations_are_lines_with_their_places():
 def test_catalogue_without_header_or_translations_is_read():
     document = parse(b'# Of the quay.\n#, c-format\nmsgid "Moor"\nmsgstr ""\n\nmsgid "Sail"\n', "a.pot")
     assert [*document.outline.lines] == ["Of the quay.", "Moor", "", "Sail"]
-    latin = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\nmsgid "a"\nmsgstr "\xe9t\xe9"\n'
-    assert "été" in parse(latin, "a.po").outline.lines
+    header = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n'
+    assert "été" in parse(header + b'msgid "a"\nmsgstr "\xe9t\xe9"\n', "a.po").outline.lines
 
 
 def test_file_of_another_format_is_read_as_text():
