@@ -8,7 +8,14 @@ from types import MappingProxyType
 from typing import Final
 
 from search.documents.charset_declaration import declared_charset
-from search.documents.charset_guess import EAST_ASIAN, REPLACEMENT, SAMPLE_BYTES, WESTERN, guess_charset
+from search.documents.charset_guess import (
+    EAST_ASIAN,
+    LIKE_WESTERN,
+    REPLACEMENT,
+    SAMPLE_BYTES,
+    guess_charset,
+    reads_as_language,
+)
 from search.documents.charset_labels import charset_for_label
 
 __all__ = ["REPLACEMENT", "charset_for_label", "charset_of"]
@@ -22,6 +29,8 @@ MARKS: Final = MappingProxyType(
         codecs.BOM_UTF16_BE: "utf-16",
     }
 )
+#: charsets in which ASCII has NUL bytes
+WIDE: Final = ("utf-16", "utf-32")
 ASCII_TEXT = re.compile(r"[\n\x20-\x7e]")
 MULTIBYTE = re.compile("[\x80-\ufffc\ufffe-\U0010ffff]")
 #: minimum share of ASCII letters, digits and blanks of text in a Latin script, whatever the rest is
@@ -32,12 +41,12 @@ SCRIPT_SHARE = 0.7
 ESCAPES: Final = MappingProxyType(
     {b"\x1b$B": "iso2022_jp_ext", b"\x1b$@": "iso2022_jp_ext", b"\x1b$)C": "iso2022_kr"}
 )
-#: charsets of which text can't by chance be UTF-8 with other letters
-LIKE_WESTERN: Final = frozenset({WESTERN, "iso8859-15", "cp1254", "cp1250", "iso8859-2", "mac-roman"})
 #: characters of several bytes that are UTF-8 by no chance
 MIN_MULTIBYTE: Final = 3
 #: errors in a file's own charset beside the one at its end, per character outside ASCII
 MAX_ERROR_SHARE: Final = 0.02
+#: those in a charset that a mail states for a part, per character
+MAX_BROKEN_SHARE: Final = 0.01
 
 
 def charset_of(content: bytes) -> str:
@@ -67,10 +76,31 @@ def known_charset(content: bytes) -> str | None:
             return stated
         text = content.decode("utf-8-sig", errors="replace")
         return "utf-8-sig" if is_damaged_utf8(text, is_stated=stated == "utf-8-sig") else None
-    if stated is None or stated in {"utf-8-sig", *LIKE_WESTERN}:
-        return "utf-8-sig"
-    is_chance = len(MULTIBYTE.findall(text[:SAMPLE_BYTES])) < MIN_MULTIBYTE
-    return stated if is_chance and _decodes(content, stated) else "utf-8-sig"
+    is_other = stated is not None and _is_chance(text, stated) and _decodes(content, stated)
+    return stated if is_other else "utf-8-sig"
+
+
+def _is_chance(text: str, stated: str) -> bool:
+    """Return whether text that decodes as UTF-8 may still be in the stated charset."""
+    may_look_like_it = stated not in {"utf-8-sig", *LIKE_WESTERN}
+    return may_look_like_it and len(MULTIBYTE.findall(text[:SAMPLE_BYTES])) < MIN_MULTIBYTE
+
+
+def checked_charset(content: bytes, stated: str) -> str:
+    """Return the stated codec, unless the content is UTF-8, or reads like a language in another one alone."""
+    text = content.decode(stated, errors="replace")
+    if text.isascii():
+        return stated
+    if content.isascii() and stated.startswith(WIDE) and b"\0" not in content:
+        return "utf-8"
+    try:
+        is_stated = _is_chance(content.decode(), stated)
+    except UnicodeDecodeError:
+        broken = text.count(REPLACEMENT)
+        is_stated = broken <= MAX_BROKEN_SHARE * len(text) and reads_as_language(content, stated)
+    if is_stated or not is_readable(content):
+        return stated
+    return charset_of(content)
 
 
 def _escaped_charset(content: bytes) -> str | None:

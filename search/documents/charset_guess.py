@@ -12,6 +12,8 @@ from search.documents.charset_labels import charset_for_label
 SAMPLE_BYTES: Final = 64 * 1024
 REPLACEMENT: Final = "\ufffd"
 WESTERN: Final = "cp1252"
+#: charsets of which text can't by chance be UTF-8 with other letters
+LIKE_WESTERN: Final = frozenset({WESTERN, "iso8859-15", "cp1254", "cp1250", "iso8859-2", "mac-roman"})
 #: charsets in use; the detector knows three times as many and confuses these with them
 CHARSETS: Final = (
     *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
@@ -24,6 +26,8 @@ FILE_NAME_CHARSETS: Final = (
     *("cp437", "cp850", "cp852", "cp857", "cp862", "cp866", "cp737", "cp932", "cp949", "gb18030"),
     *("big5hkscs", "cp1250", "cp1251", "cp1252", "koi8-r", "euc_jis_2004"),
 )
+#: bytes of a text whose charset is stated and checked
+CHECKED_BYTES: Final = 4 * 1024
 #: the detector's likeliest charsets that are compared by how their text looks
 CANDIDATES: Final = 8
 #: share of odd characters among those outside ASCII up to which text looks like a language
@@ -89,6 +93,23 @@ def _guess(sample: bytes, charsets: tuple[str, ...]) -> Guess:
     plausible = next((charset for charset in likeliest if _is_of_a_language(sample, charset)), None)
     few = sum(byte > 0x7F for byte in sample) < max(MIN_HIGH_BYTES, MIN_HIGH_SHARE * len(sample))
     return Guess(charset=plausible or likeliest[0], is_sure=plausible is not None or few)
+
+
+def reads_as_language(content: bytes, charset: str) -> bool:
+    """Return whether the beginning of the text outside of ASCII reads like a language in a charset.
+
+    Hardly a text of some letters has more capital than small ones, and a Western one more with accents than
+    without.
+    """
+    sample = _sample(content)[:CHECKED_BYTES]
+    text = sample.decode(charset, errors="replace")
+    high = [character for character in text if character > "\x7f" and character.isalpha()]
+    n_plain = sum(map(str.isalpha, text)) - len(high)
+    is_foreign = charset in LIKE_WESTERN and len(high) > n_plain
+    is_shouted = sum(map(str.isupper, high)) > sum(map(str.islower, high))
+    if len(high) >= MIN_HIGH_BYTES and (is_foreign or is_shouted):
+        return False
+    return _is_of_a_language(sample, charset)
 
 
 def _sample(content: bytes) -> bytes:

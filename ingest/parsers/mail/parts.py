@@ -19,6 +19,8 @@ from ingest.parsers.types import LineSpan
 from search.documents.charset import REPLACEMENT, charset_for_label
 
 HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")
+#: the name of an encoding, which quotes, a comment or a parameter may surround
+ENCODING: Final = re.compile(r'[\s"]*([\w-]+)')
 #: a line that may separate parts, where their boundary isn't stated
 BOUNDARY: Final = re.compile(rb"--[\w'()+,./:=? -]{3,70}(?<! )")
 MAX_HEADER_CHARS: Final = 10_000
@@ -61,7 +63,8 @@ class MailPart:
     @property
     def transfer_encoding(self) -> str:
         """Return the encoding of the body, lower case; empty where none is stated."""
-        return str(self.headers.get("content-transfer-encoding", "")).strip().lower()
+        stated = ENCODING.match(str(self.headers.get("content-transfer-encoding", "")))
+        return stated[1].lower() if stated else ""
 
     @property
     def body_span(self) -> LineSpan:

@@ -1,24 +1,21 @@
 """The text of a mail's part as lines, each with its lines in the file."""
 
-import binascii
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.mail.parts import MailPart
+from ingest.parsers.mail.transfer import decode_lines
 from ingest.parsers.types import LineSpan
-from search.documents.charset import REPLACEMENT, charset_for_label
+from search.documents.charset import REPLACEMENT, charset_for_label, checked_charset
 
-BASE64_GROUP: Final = 4
 #: charset that a page states itself, in its first bytes
 META_CHARSET: Final = re.compile(rb"<meta[^>]{1,200}charset=[\"' ]*([\w:.-]{2,40})", re.IGNORECASE)
 META_BYTES: Final = 4_096
 #: labels that mails without a charset of their own state, whatever their bytes are
 NO_CHARSET: Final = frozenset({"", "us-ascii", "ascii", "ansi_x3.4-1968"})
-#: share of characters that may be broken in a charset that is stated
-BROKEN_SHARE: Final = 0.01
 #: characters of a joined line (format=flowed)
 MAX_FLOWED: Final = 20_000
 SIGNATURE: Final = "-- "
@@ -45,35 +42,7 @@ def read_text(lines: Sequence[bytes], part: MailPart) -> list[PlacedLine]:
 
 def read_bytes(lines: Sequence[bytes], part: MailPart) -> list[bytes]:
     """Return the decoded bytes of each line of a part, with line ends."""
-    unpack = {"quoted-printable": _decode_quoted_printable, "base64": _decode_base64}.get(
-        part.transfer_encoding, _decode_plain
-    )
-    return list(unpack(lines[part.body_start - 1 : part.body_end - 1]))
-
-
-def _decode_plain(lines: Sequence[bytes]) -> Iterator[bytes]:
-    return (line + b"\n" for line in lines)
-
-
-def _decode_quoted_printable(lines: Sequence[bytes]) -> Iterator[bytes]:
-    return (binascii.a2b_qp(line.rstrip() + b"\n") for line in lines)
-
-
-def _decode_base64(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield the decoded bytes of each line; a group that crosses a line end counts as the later line's.
-
-    Missing padding at the end is added.
-    """
-    rest = b""
-    last = max((number for number, line in enumerate(lines) if line.strip()), default=None)
-    for number, line in enumerate(lines):
-        rest += b"".join(line.split()) + (b"==" if number == last else b"")
-        size = len(rest) - len(rest) % BASE64_GROUP
-        try:
-            yield binascii.a2b_base64(rest[:size])
-        except binascii.Error:
-            yield b""
-        rest = rest[size:]
+    return decode_lines(lines[part.body_start - 1 : part.body_end - 1], part.transfer_encoding)
 
 
 def _charset(part: MailPart, content: bytes) -> str | None:
@@ -86,15 +55,10 @@ def _charset(part: MailPart, content: bytes) -> str | None:
 
 
 def _decode(content: bytes, charset: str | None) -> str:
-    """Return `content` as text, in the likeliest charset where it isn't in the stated one."""
+    """Return `content` as text, in another charset than the stated one where it evidently is."""
     if charset is None:
         return decode(content)
-    text = content.decode(charset, errors="replace")
-    if text.count(REPLACEMENT) > BROKEN_SHARE * len(text):
-        likely = decode(content)
-        if REPLACEMENT not in likely:
-            return likely
-    return UNSAFE.sub(REPLACEMENT, text)
+    return UNSAFE.sub(REPLACEMENT, content.decode(checked_charset(content, charset), errors="replace"))
 
 
 def _join_flowed(placed: Sequence[PlacedLine], *, deletes_space: bool) -> list[PlacedLine]:
