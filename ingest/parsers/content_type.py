@@ -5,6 +5,7 @@ import re
 
 import puremagic
 
+from ingest.parsers.closed_formats import format_by_name, refusal_by_content
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import (
     BINARY,
@@ -18,7 +19,7 @@ from ingest.parsers.file_types import (
     type_by_name,
 )
 from ingest.parsers.office.epub import is_epub
-from ingest.parsers.office.ole import OLE_START, is_outlook_message, ole_refusal
+from ingest.parsers.office.ole import OLE_START
 from ingest.parsers.office.package import ZIP_START, kind_of
 from ingest.parsers.text_kinds import text_kind
 from ingest.parsers.types import FileType
@@ -72,6 +73,8 @@ def identify(content: bytes, path: str) -> FileType:
         raise ParseRefused("lfs_pointer", "it is a pointer of Git LFS, whose file isn't here: git lfs pull")
     extension = extension_of(path)
     named = type_by_name(path)
+    if (refusal := refusal_by_content(content, path)) is not None:
+        raise refusal
     if (office := _office_type(content, path, named)) is not None:
         return office
     head = content[:HEAD_BYTES]
@@ -80,7 +83,7 @@ def identify(content: bytes, path: str) -> FileType:
     if _looks_binary(head) and (mime := _binary_mime(head, is_named=named is not None)):
         read_here = binary_type(path, mime)
         if read_here is None:
-            raise _no_parser(mime, head)
+            raise _no_parser(mime, head, path)
         return read_here
     if extension == "h" and CPP_LINE.search(content):
         return code_type(path, "cpp")
@@ -92,9 +95,7 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
     other.
     """
     if content.startswith(OLE_START):
-        if is_outlook_message(content):
-            return binary_type(path, OUTLOOK)
-        raise ole_refusal(content)
+        return binary_type(path, OUTLOOK)
     if (kind := kind_of(content)) is not None:
         return office_type(path, kind)
     if is_epub(content):
@@ -107,7 +108,9 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
     return named if is_office else None
 
 
-def _no_parser(mime: str, head: bytes) -> ParseRefused:
+def _no_parser(mime: str, head: bytes, path: str) -> ParseRefused:
+    if (closed := format_by_name(path)) is not None:
+        return closed.refusal()
     for what, signature in UNREAD.items():
         if signature.match(head):
             return ParseRefused("no_parser", f"it is {what}")

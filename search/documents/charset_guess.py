@@ -42,6 +42,7 @@ ASCII_SHARE: Final = 4
 WESTERN_SYMBOLS: Final = frozenset("µªº")
 #: words by which the detector finds a file's own statement, which has been read already, or is an example
 STATEMENT = re.compile(rb"(?:charset|coding)(?=\s*[=:])", re.IGNORECASE)
+WORD: Final = re.compile(r"[^\W\d_]{3,}")
 HIGH = re.compile("[^\x00-\x7f]")
 #: Slovak letters that hardly a text has, where French has its commonest accent in the Western charset
 RARE: Final = frozenset("ŕŔ")
@@ -98,16 +99,16 @@ def _guess(sample: bytes, charsets: tuple[str, ...]) -> Guess:
 def reads_as_language(content: bytes, charset: str) -> bool:
     """Return whether the beginning of the text outside of ASCII reads like a language in a charset.
 
-    Hardly a text of some letters has more capital than small ones, and a Western one more with accents than
-    without.
+    A Western text of some letters has not more with accents than without; a word has not its first letter
+    alone small, as in Cyrillic charsets that are taken for one another.
     """
     sample = _sample(content)[:CHECKED_BYTES]
     text = sample.decode(charset, errors="replace")
     high = [character for character in text if character > "\x7f" and character.isalpha()]
     n_plain = sum(map(str.isalpha, text)) - len(high)
     is_foreign = charset in LIKE_WESTERN and len(high) > n_plain
-    is_shouted = sum(map(str.isupper, high)) > sum(map(str.islower, high))
-    if len(high) >= MIN_HIGH_BYTES and (is_foreign or is_shouted):
+    is_swapped = any(word.swapcase().istitle() and not word.isascii() for word in WORD.findall(text))
+    if is_swapped or (is_foreign and len(high) >= MIN_HIGH_BYTES):
         return False
     return _is_of_a_language(sample, charset)
 

@@ -24,7 +24,7 @@ from search.models import Document
 
 #: States of files that a list may be narrowed to.
 STATUSES: Final = ("in_progress", "completed", "failed", "cancelled")
-_UNSUPPORTED: Final = frozenset({"no_parser", "old_format", "wrong_type"})
+_UNSUPPORTED: Final = frozenset({"closed_format", "no_parser", "old_format", "wrong_type"})
 _PUBLISHED: Final = Q(state=JobState.SUCCEEDED, refused_items=0)
 
 

@@ -6,7 +6,7 @@ split into parts here (RFC 2046, section 5.1).
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
@@ -16,7 +16,7 @@ from typing import Final
 
 from ingest.parsers.decode import UNSAFE, decode
 from ingest.parsers.types import LineSpan
-from search.documents.charset import REPLACEMENT, charset_for_label
+from search.documents.charset import REPLACEMENT, charset_for_label, checked_charset
 
 HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")
 #: the name of an encoding, which quotes, a comment or a parameter may surround
@@ -26,6 +26,10 @@ BOUNDARY: Final = re.compile(rb"--[\w'()+,./:=? -]{3,70}(?<! )")
 MAX_HEADER_CHARS: Final = 10_000
 MAX_HEADER_LINES: Final = 5_000
 MAX_DEPTH: Final = 16
+OCTETS: Final = "application/octet-stream"
+MAIL_TYPES: Final = frozenset({"message/rfc822", "message/global", "message/news"})
+#: headers of a part that is a mail
+MAIL: Final = HeaderParser().parsestr("Content-Type: message/rfc822\n\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,12 @@ class MailPart:
     def content_type(self) -> str:
         """Return type and subtype, lower case; `text/plain` where none is stated."""
         return self.headers.get_content_type()
+
+    @property
+    def is_mail(self) -> bool:
+        """Return whether the part is a mail of its own."""
+        is_file = self.content_type == OCTETS and (self.file_name or "").lower().endswith(".eml")
+        return is_file or self.content_type in MAIL_TYPES
 
     @property
     def file_name(self) -> str | None:
@@ -122,7 +132,7 @@ def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
     """Yield the parts of a multipart body, or the mail that a part contains; none beyond MAX_DEPTH."""
     if part.depth >= MAX_DEPTH:
         return
-    if part.content_type == "message/rfc822":
+    if part.is_mail:
         yield read_part(lines, part.body_start, part.body_end, part.depth + 1)
         return
     opening = _opening(lines, part)
@@ -131,15 +141,26 @@ def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
     start = 0
     for number in range(part.body_start, part.body_end):
         line = lines[number - 1]
-        if not line.startswith(opening) or line.rstrip() not in (opening, opening + b"--"):
+        if not line.startswith(opening) or line.rstrip().removesuffix(b"--").rstrip() != opening:
             continue
         if start:
-            yield read_part(lines, start, number, part.depth + 1)
+            yield _inner_part(lines, start, number, part)
         start = number + 1
         if line.rstrip() != opening:
             return
     if 0 < start < part.body_end:
-        yield read_part(lines, start, part.body_end, part.depth + 1)
+        yield _inner_part(lines, start, part.body_end, part)
+
+
+def _inner_part(lines: Sequence[bytes], start: int, end: int, outer: MailPart) -> MailPart:
+    """Return a part of a multipart body; those of a digest are mails, with headers of a part above or not."""
+    inner = read_part(lines, start, end, outer.depth + 1)
+    if outer.content_type != "multipart/digest" or inner.is_mail:
+        return inner
+    if "subject" in inner.header_spans or "from" in inner.header_spans:
+        return replace(inner, headers=MAIL, header_spans={}, body_start=start)
+    inner.headers.set_default_type(MAIL.get_content_type())
+    return inner
 
 
 def _opening(lines: Sequence[bytes], part: MailPart) -> bytes | None:
@@ -179,4 +200,4 @@ def _decode_word(word: tuple[str | bytes, str | None]) -> str:
     if label is None:
         return value.decode("raw-unicode-escape")
     charset = charset_for_label(label)
-    return decode(value) if charset is None else value.decode(charset, errors="replace")
+    return decode(value) if charset is None else value.decode(checked_charset(value, charset), "replace")

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import unescape
 from itertools import islice
 from typing import Any, Final
 
+from ingest.parsers.closed_formats import ClosedFormat, closed_format, format_by_name
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.mail.armour import without_armour
 from ingest.parsers.mail.calendar import read_events
@@ -28,15 +30,16 @@ TEXT_TYPES: Final = frozenset(
         *("message/delivery-status", "message/rfc822-headers"),
     }
 )
-#: types of parts that aren't opened, and the reason
+#: types of parts that aren't opened, with a name of files in the same format
 CLOSED_TYPES: Final = {
-    "application/pkcs7-mime": "encrypted or signed (S/MIME)",
-    "application/x-pkcs7-mime": "encrypted or signed (S/MIME)",
-    "multipart/encrypted": "encrypted (PGP)",
-    "application/ms-tnef": "a message in Outlook's own format (TNEF)",
-    "application/vnd.ms-tnef": "a message in Outlook's own format (TNEF)",
+    "application/pkcs7-mime": "smime.p7m",
+    "application/x-pkcs7-mime": "smime.p7m",
+    "multipart/encrypted": "mail.pgp",
+    "application/ms-tnef": "winmail.dat",
+    "application/vnd.ms-tnef": "winmail.dat",
 }
-TNEF_NAME: Final = "winmail.dat"
+#: ends of names of such attachments; of others, not even the name says what they are
+CLOSED_NAMES: Final = (".p7m", ".dat")
 #: share of the HTML part's words that a text part has, if it says the same
 SAME_SHARE: Final = 0.5
 PAGE_START: Final = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
@@ -96,9 +99,9 @@ class MailReader(OutlineDraft):
             self.omitted("beyond_limit")
             return
         kind = part.content_type
-        if kind in CLOSED_TYPES or (part.file_name or "").casefold() == TNEF_NAME:
-            self._name_closed(part, CLOSED_TYPES.get(kind, CLOSED_TYPES["application/ms-tnef"]))
-        elif kind == "message/rfc822":
+        if closed := self._closed_format(part):
+            self._name_closed(part, closed)
+        elif part.is_mail:
             self._later.append(part)
         elif kind == "text/calendar":
             self._write_calendar(read_text(self._raw, part))
@@ -178,14 +181,25 @@ class MailReader(OutlineDraft):
         else:
             self._names.append(_attachment_line(part))
 
-    def _name_closed(self, part: MailPart, reason: str) -> None:
-        self.is_locked |= "encrypted" in reason
+    def _closed_format(self, part: MailPart) -> ClosedFormat | None:
+        """Return the closed format of a part that may hold the mail's text, None for any other."""
+        name = (part.file_name or "").casefold()
+        if part.content_type in CLOSED_TYPES:
+            return format_by_name(CLOSED_TYPES[part.content_type])
+        if not name.endswith(CLOSED_NAMES):
+            return None
+        start = replace(part, body_end=min(part.body_end, part.body_start + 2))
+        return format_by_name(name) or closed_format(b"".join(read_bytes(self._raw, start)), name)
+
+    def _name_closed(self, part: MailPart, closed: ClosedFormat) -> None:
         line, origin = _attachment_line(part)
-        self._names.append((f"{line}: {reason}, not read", origin))
-        self.omitted("closed_parts", where=reason)
+        is_signed = part.parameter("smime-type") in ("signed-data", "certs-only")
+        self.is_locked |= closed.is_encrypted and not is_signed
+        self._names.append((f"{line}: not read; {closed.remedy}", origin))
+        self.omitted("closed_parts", where=f"{part.file_name or closed.what}: {closed.remedy}")
 
     def _read_section(self, part: MailPart) -> None:
-        if part.content_type != "message/rfc822":
+        if not part.is_mail:
             self._read_attached_text(part)
         elif part.transfer_encoding in ("base64", "quoted-printable"):
             self._read_encoded_mail(part)

@@ -123,6 +123,95 @@ def test_base64_without_its_padding_keeps_its_end(words):
     assert place_of(words, document) == LineSpan(4, 5)
 
 
+WORDS = "The père keeper at Größe dock.\nThe second line of the letter, with words enough."
+BASE64 = base64.encodebytes(WORDS.encode()).decode()
+QUOTED = "The p=C3=A8re keeper at Gr=C3=B6=C3=9Fe dock.\nThe second line of the=\n letter, with words enough."
+
+
+@pytest.mark.parametrize(
+    ("stated", "body"),
+    [
+        ("base64", WORDS),
+        ("base64", QUOTED),
+        ("7bit", BASE64),
+        ("quoted-printable", BASE64),
+        ("", BASE64),
+        ("8bit", QUOTED),
+        ("quoted-printable", WORDS),
+        ("BASE64 (of the text)", BASE64),
+        ('"Quoted-Printable"; x=y', QUOTED),
+        ("x-unknown", WORDS),
+    ],
+)
+def test_part_is_decoded_by_its_lines_where_its_encoding_is_another(stated, body):
+    document = letter(
+        "Content-Type: text/plain; charset=utf-8",
+        f"Content-Transfer-Encoding: {stated}",
+        "",
+        *body.split("\n"),
+    )
+    assert [*document.outline.lines[2:]] == WORDS.split("\n")
+
+
+def test_text_that_only_looks_encoded_stays(subtests):
+    footer = ["____________", "Keepers mailing list"]
+    encoding = "Content-Transfer-Encoding: base64"
+    lines = letter("Content-Type: text/plain; charset=utf-8", encoding, "", *BASE64.split(), "", *footer)
+    assert [*lines.outline.lines[2:]] == [*WORDS.split("\n"), *footer]
+    for stated, text in [
+        ("quoted-printable", "x = 5, see https://a.example/?id=42&q=12"),
+        ("7bit", "id=42&q=12"),
+        ("7bit", "KEY=\nOTHER="),
+        ("7bit", "Harbour\nNorthQuay"),
+    ]:
+        with subtests.test(case=text):
+            document = letter(f"Content-Transfer-Encoding: {stated}", "", *text.split("\n"))
+            assert [*document.outline.lines[2:]] == text.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("stated", "charset", "text"),
+    [
+        ("iso-8859-1", "utf-8", "père Brière"),
+        ("us-ascii", "cp1252", "père Brière"),
+        ("gb2312", "utf-8", "港口规则"),
+        ("utf-8", "gbk", "港口规则说明，灯塔的记录在这里。"),
+        ("iso-8859-1", "cp1251", "Настройка маяка на северном причале"),
+        ("koi8-r", "cp1251", "Настройка маяка на северном причале"),
+        ("utf-16", "ascii", "The keeper is here."),
+        ("unknown-8bit", "cp1252", "père Brière"),
+        ("koi8-r", "koi8-r", "НАСТРОЙКА МАЯКА"),
+        ("windows-1252", "cp1252", "ÜBER GRÖSSE"),
+    ],
+)
+def test_part_is_in_the_charset_that_it_reads_in(stated, charset, text):
+    head = f"From: a@b.example\r\nContent-Type: text/plain; charset={stated}\r\n\r\n".encode()
+    assert text in parse(head + text.encode(charset), "a.eml").outline.lines
+
+
+INNER = "From: Max <max@light.example>\nSubject: Oil\n\nThe oil is low."
+ENCODED_INNER = f"\nContent-Transfer-Encoding: base64\n\n{base64.b64encode(INNER.encode()).decode()}"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"\n{INNER}",
+        INNER,
+        f"Content-Type: message/rfc822\n\n{INNER}",
+        f"Content-Type: message/global\n\n{INNER}",
+        f"Content-Type: message/rfc822{ENCODED_INNER}",
+        f"Content-Type: application/octet-stream; name=oil.eml{ENCODED_INNER}",
+    ],
+)
+def test_mails_of_a_digest_are_sections(part):
+    document = letter(*multipart("digest", part, part)[:-1])
+    assert [block.text for block in document.outline.blocks if block.kind == "heading"] == ["Oil", "Oil"]
+    assert [line for line in document.outline.lines if line][1:] == [
+        "Oil", "From: Max <max@light.example>", "The oil is low."
+    ] * 2  # fmt: skip
+
+
 def test_encrypted_mail_is_refused():
     kind = "Content-Type: application/pkcs7-mime; smime-type=enveloped-data"
     with pytest.raises(ParseRefused) as refusal:
@@ -328,6 +417,7 @@ def test_headers_are_decoded(subtests):
     for raw, decoded in [
         ("Re: =?utf-8?q?Gr=C3=B6=C3=9Fe?= of =?utf-8?q?the?= =?utf-8?q?_horn?=", "Re: Größe of the horn"),
         ("Größe ohne Kodierung", "Größe ohne Kodierung"),
+        ("=?iso-8859-1?q?Gr=C3=B6=C3=9Fe?=", "Größe"),
     ]:
         with subtests.test(case=raw):
             assert mail("From: a@b.example", f"Subject: {raw}", "", "text").title == decoded
@@ -415,21 +505,28 @@ def test_attached_texts_are_sections_and_other_attachments_are_named():
 
 def test_parts_that_are_not_opened_are_named_with_the_reason(subtests):
     text = "Content-Type: text/plain\n\nSigned, Ida."
-    for part, name in [
-        ("Content-Type: application/ms-tnef; name=winmail.dat\n\neJ8+", "winmail.dat (application/ms-tnef)"),
-        ("Content-Type: application/octet-stream; name=WINMAIL.DAT\n\neJ8+", "WINMAIL.DAT"),
-        ("Content-Type: application/pkcs7-mime; name=smime.p7m\n\nMIAG", "smime.p7m"),
+    for part, name, remedy in [
+        ("Content-Type: application/ms-tnef; name=winmail.dat\n\neJ8+", "winmail.dat", ".msg"),
+        ("Content-Type: application/octet-stream; name=WINMAIL.DAT\n\neJ8+", "WINMAIL.DAT", ".msg"),
+        (
+            "Content-Type: application/x; name=ATT001.dat\nContent-Transfer-Encoding: base64\n\neJ8+IgA=",
+            "ATT001.dat",
+            ".msg",
+        ),
+        ("Content-Type: application/pkcs7-mime; name=smime.p7m\n\nMIAG", "smime.p7m", ".eml"),
+        ("Content-Type: application/octet-stream; name=smime.p7m\n\nMIAG", "smime.p7m", ".eml"),
         (
             "\n".join(
                 multipart("encrypted", "Content-Type: application/pgp-encrypted\n\nVersion: 1", boundary="e")
             ),
-            "PGP",
+            "multipart/encrypted",
+            "decrypt",
         ),
     ]:
         with subtests.test(case=name):
             document = letter(*multipart("mixed", text, part))
             (line,) = [line for line in document.outline.lines if line.startswith("Attachment: ")]
-            assert name in line and line.endswith("not read")
+            assert name in line and remedy in line
             assert [(each.kind, each.amount) for each in document.omissions] == [("closed_parts", 1)]
     lines = letter(
         "", "-----BEGIN PGP SIGNED MESSAGE-----", "Hash: SHA256", "", "The horn is ours.",
