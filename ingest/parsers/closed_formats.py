@@ -41,7 +41,6 @@ mobi azw azw3 prc | Kindle books | save the book as EPUB |
 chm | Windows help files | export the pages as HTML or PDF |
 dwg | AutoCAD drawings | save the file as PDF |
 indd | InDesign documents | export the file as PDF or EPUB |
-psd | Photoshop pictures | save the file as PDF or PNG |
 """
 #: what files begin with, by the first of their extensions
 _STARTS: Final = {
@@ -57,7 +56,6 @@ _STARTS: Final = {
     "chm": rb"ITSF\x03\x00",
     "dwg": rb"AC10\d\d\x00",
     "indd": rb"\x06\x06\xed\xf5",
-    "psd": rb"8BPS\x00",
 }
 #: formats of old programs, by the first of their extensions
 _OLD: Final = frozenset({"doc", "ppt", "xls"})

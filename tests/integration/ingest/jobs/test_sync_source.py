@@ -16,7 +16,7 @@ from ingest.jobs.kinds import sync_source
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
 from ingest.jobs.queue.retry import retry
-from ingest.models import Unreadable
+from ingest.models import JobItem, Unreadable
 from ingest.parsers.errors import Quarantined
 from kebab.identity.models import Workspace
 from search.corpus import ensure_version
@@ -115,14 +115,25 @@ def test_edited_deleted_renamed_and_ignored_files_are_followed(workspace, folder
 def test_skipped_files_are_counted_by_reason_with_examples(workspace, folder, source):
     fill(folder, {"a.md": "alpha\n", ".gitignore": "secret*\n", "secret.md": "x\n", "poetry.lock": "x\n"})
     fill(folder, {"node_modules/x.js": "x\n", "picture.png": PICTURE, "b\t1.md": "x\n"})
+    (folder / "plan.mpp").write_bytes(bytes(range(256)) * 8)
     fill(folder, {"/".join(["d" * 200] * 5) + "/long.md": "far down\n"})
     report = sync(source)
     name = "control_character_in_name"
-    reasons = ("ignored", "lock_file", "skipped_directory", name, "no_parser", "path_too_long")
+    reasons = (
+        "ignored",
+        "lock_file",
+        "skipped_directory",
+        name,
+        "no_parser",
+        "path_too_long",
+        "closed_format",
+    )
     assert report["skipped_by_reason"] == dict.fromkeys(reasons, 1)
-    assert (report["seen"], set(indexed_texts(workspace))) == (8, {"a.md", ".gitignore"})
+    assert (report["seen"], set(indexed_texts(workspace))) == (9, {"a.md", ".gitignore"})
     assert report["examples"]["ignored"] == ["secret.md"]
     assert report["examples"]["no_parser"] == ["picture.png"]
+    assert ".docx" in report["explanations"]["closed_format"]
+    assert "as PDF" in JobItem.objects.get(reason="closed_format").detail
 
 
 def test_listing_that_fails_deletes_nothing(workspace, folder, source, tmp_path_factory):
