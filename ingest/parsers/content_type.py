@@ -34,11 +34,11 @@ OCTETS = "application/octet-stream"
 #: bytes that text files do not hold (tab, line ends, form feed and escape aside)
 CONTROL = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B} | {0x7F})
 #: formats that begin like text but hold none worth reading as such
-TEXTUAL_SIGNATURES = (b"%PDF-", b"{\\rtf", b"%!PS")
+TEXTUAL_SIGNATURES = (b"%PDF-", b"%!PS")
 #: a PDF may begin with other bytes, like the header of a message that it came in
 SIGNATURES = {
     "application/pdf": re.compile(rb"(?s:.{0,1019}?)%PDF-"),
-    "application/rtf": re.compile(rb"\{\\rtf"),
+    "application/rtf": re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\\rtf"),
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/gif": re.compile(rb"GIF8[79]a"),
@@ -120,7 +120,8 @@ def _no_parser(mime: str, head: bytes, path: str) -> ParseRefused:
 
 
 def _looks_binary(head: bytes) -> bool:
-    if head.startswith(TEXTUAL_SIGNATURES) or (_signature_mime(head) or "").startswith("image/"):
+    signed = _signature_mime(head) or ""
+    if head.startswith(TEXTUAL_SIGNATURES) or signed.startswith(("application/rtf", "image/")):
         return True
     if head.startswith((*MARKS, codecs.BOM_UTF8)) or wide_charset(head):
         return False

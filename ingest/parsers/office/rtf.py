@@ -152,7 +152,7 @@ def parse_rtf(content: bytes, file: FileType) -> Outline:
     if len(content) > MAX_BYTES:
         raise ParseRefused("too_large", f"the file has more than {MAX_BYTES // 1024**2} MB of rich text")
     reader = _Reader()
-    reader.read(content.rstrip(b"\0"))
+    reader.read(content.removeprefix(codecs.BOM_UTF8).rstrip(b"\0"))
     return reader.outline()
 
 

@@ -61,9 +61,9 @@ class SheetExtras:
                 yield from self._drawn_lines(
                     drawing, {line.strip(f"{CHECKED}{UNCHECKED} ") for line in controls}
                 )
-            embedded = [embedded_line(part) for part in self._parts(sheet, *EMBEDDED)]
-            self._writer.omitted("embedded_files", len(embedded))
-            yield from embedded
+            for part in self._parts(sheet, *EMBEDDED):
+                self._writer.omitted("embedded_files", where=part)
+                yield embedded_line(part)
 
     def _related(self, part: str) -> Mapping[str, Relation]:
         with suppress(KeyError):

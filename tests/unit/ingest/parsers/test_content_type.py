@@ -81,6 +81,8 @@ def test_content_overrules_the_name(subtests):
         (b"<html><table><tr><td>a<td>b</table>", "a.xlsx", "html"),
         (b"name,number\nwords,1\n", "a.xlsx", "text"),
         (b"plain words\n", "a.pdf", "text"),
+        (b"\xef\xbb\xbf{\\rtf1 words}", "a.txt", "rtf"),
+        (b"\n{\\rtf1 words}", "a.doc", "rtf"),
         (b"<!doctype html><title>Moved</title><p>Log in.", "a.pdf", "html"),
         (b"plain words\n", "a.png", "text"),
         (b"<?xml version='1.0'?>\n<rss><channel><title>Tides</title></channel></rss>", "a.html", "xml"),
