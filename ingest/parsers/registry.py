@@ -113,7 +113,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "mediawiki": 2,
         "org": 1,
         "tex": 1,
-        "notebook": 3,
+        "notebook": 4,
         "xml": 1,
         "svg": 2,
         "calendar": 1,

@@ -4,7 +4,7 @@ nbformat reads notebooks too, but does not report lines; the tests compare with 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ LANGUAGE_CHARS = 40
 MAX_TRACE_LINES = 4
 #: lines of HTML of an output that are read
 MAX_HTML_LINES = 2_000
+#: keys of pictures in format 3
+PICTURES = frozenset({"png", "jpeg", "svg"})
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WORD = re.compile(r"\w")
 #: what stands for a picture or an object: <Figure size 640x480 with 1 Axes>
@@ -55,8 +57,8 @@ PlacedLine = tuple[str, int]
 def parse_notebook(content: bytes, file: FileType) -> Outline:
     """Return Markdown cells as Markdown, code cells as code in the kernel's language with their outputs.
 
-    Outputs are text, Markdown, tables in HTML and the end of errors, MAX_OUTPUT_LINES lines each; images are
-    left out. Notebook formats are 4, and 3 with its worksheets.
+    Outputs are text, Markdown, tables in HTML and the end of errors, MAX_OUTPUT_LINES lines each; images
+    are left out. Notebook formats are 4, and 3 with its worksheets.
 
     Raises:
         ValueError: it is not JSON, or has no cells.
@@ -166,15 +168,22 @@ class _NotebookReader(OutlineDraft):
         """Add the form of an output that reads best: Markdown, a table, or plain text."""
         bundle = output.get("data", output)  # format 3 has the forms in the output itself
         bundle = bundle if isinstance(bundle, dict) else {}
-        plain = list(_output_lines(output))
+        pictures = [kind for kind in bundle if kind.startswith("image/") or kind in PICTURES]
+        self.omitted("pictures", bool(pictures), self.name)
+        plain = _output_lines(output)
         html = _placed_lines(bundle.get("text/html", bundle.get("html")))
         if markdown := _placed_lines(bundle.get("text/markdown")):
-            self._add_prose(markdown[:MAX_OUTPUT_LINES])
+            self._add_prose(self._first_lines(markdown))
         elif not plain or any("<table" in line for line, _ in html):
             kind = "table" if plain else "paragraph"
-            self._add_block(_read_html(html)[:MAX_OUTPUT_LINES] or plain, kind, None)
+            self._add_block(self._first_lines(_read_html(html) or plain), kind, None)
         else:
-            self._add_block(plain, "code", None)
+            self._add_block(self._first_lines(plain), "code", None)
+
+    def _first_lines(self, lines: Sequence[PlacedLine]) -> Sequence[PlacedLine]:
+        left_out = len(lines) - MAX_OUTPUT_LINES
+        self.omitted("beyond_limit", left_out > 0, f"{self.name}, {left_out} lines of output")
+        return lines[:MAX_OUTPUT_LINES]
 
     def _add_block(self, source: Sequence[PlacedLine], kind: Any, language: str | None) -> None:
         filled = [index for index, (line, _) in enumerate(source) if line.strip()]
@@ -214,24 +223,21 @@ def _read_html(html: Sequence[PlacedLine]) -> Sequence[PlacedLine]:
     return [(line[:OUTPUT_LINE_CHARS], place) for line, place in lines if line]
 
 
-def _output_lines(output: dict[str, Any]) -> Iterator[PlacedLine]:
-    """Yield the first lines of a cell's printed output or result, the last of an error.
+def _output_lines(output: dict[str, Any]) -> list[PlacedLine]:
+    """Return the lines of a cell's printed output or result, the last of an error.
 
     Placeholders of pictures are left out.
     """
     if output.get("name", output.get("stream")) == "stderr":
-        return
+        return []
     bundle = output.get("data")
     if output.get("output_type") in ("error", "pyerr"):
         trace = [line for piece in _trace(output) for line in _placed_lines(piece)]
         lines = [line for line in trace if WORD.search(ANSI.sub("", line[0]))][-MAX_TRACE_LINES:]
     else:
         lines = _placed_lines(bundle.get("text/plain") if isinstance(bundle, dict) else output.get("text"))
-    lines = [(ANSI.sub("", text), number) for text, number in lines]
-    if len(lines) == 1 and PLACEHOLDER.fullmatch(lines[0][0]):
-        return
-    for text, number in lines[:MAX_OUTPUT_LINES]:
-        yield text[:OUTPUT_LINE_CHARS], number
+    lines = [(ANSI.sub("", text)[:OUTPUT_LINE_CHARS], number) for text, number in lines]
+    return [] if len(lines) == 1 and PLACEHOLDER.fullmatch(lines[0][0]) else lines
 
 
 def _trace(output: dict[str, Any]) -> Sequence[Any]:

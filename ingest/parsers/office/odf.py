@@ -16,6 +16,7 @@ from ingest.parsers.office.odf_text import (
     DRAW,
     GROUP,
     HEADING,
+    HREF,
     META,
     OFFICE,
     PAGE_NUMBERS,
@@ -70,10 +71,14 @@ def parse_odf(content: bytes, file: FileType) -> Outline:
         case _:
             stated = _write_text(body[0], roots, writer, flow)
             title = title or stated
-    return writer.outline(
-        title=title,
-        metadata=metadata,
-    )
+    for root in roots:
+        for change in root.iter(f"{TEXT}deletion"):
+            writer.omitted("deleted_text", len(all_text(change)))
+        for embedded in root.iter(f"{DRAW}object-ole"):
+            writer.omitted("embedded_files", where=embedded.get(HREF) or "")
+    for part in package.unread:
+        writer.omitted("unreadable_parts", where=part)
+    return writer.outline(title=title, metadata=metadata)
 
 
 class _Package:
@@ -89,6 +94,8 @@ class _Package:
         self._parse = etree.fromstring
         self._archive: zipfile.ZipFile | None = None
         self._loaded: set[str] = set()
+        #: objects that could not be read
+        self.unread: list[str] = []
         if content.startswith(b"PK"):
             self._archive = open_office(content, "odt")
             self.roots = self._read_parts(self._archive)
@@ -108,6 +115,7 @@ class _Package:
             if self._archive is not None and self._archive.getinfo(part).file_size <= MAX_OBJECT_BYTES:
                 check_for_library(self._archive, as_tree=True, parts=(part,))
                 return self._parse(self._archive.read(part), self._parser)
+        self.unread.append(part)
         return None
 
     def _read_flat(self, content: bytes) -> Any:
