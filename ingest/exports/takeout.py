@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Final
 
 from ingest.exports.fields import front_matter, link_to
@@ -90,7 +91,7 @@ def _calendar(content: bytes) -> str:
     named = next(filter(None, map(_CALENDAR_NAME.fullmatch, lines[:50])), None)
     placed = [(line, LineSpan(number, number)) for number, line in enumerate(lines, start=1)]
     sections = [front_matter({"title": named[1].strip() if named else ""})]
-    for event in read_events(placed, _MAX_EVENTS):
+    for event in islice(read_events(placed), _MAX_EVENTS):
         facts = [text for text, _ in event.facts]
         summary = next(
             (text.removeprefix("Summary: ") for text in facts if text.startswith("Summary: ")), "Event"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from ingest.parsers.mail.text import PlacedLine
@@ -27,12 +26,8 @@ class CalendarEvent:
     description: list[PlacedLine] = field(default_factory=list)
 
 
-def read_events(placed: Sequence[PlacedLine], most: int = MAX_EVENTS) -> list[CalendarEvent]:
-    """Return the events of a calendar, the first `most`."""
-    return list(islice(_events(placed), most))
-
-
-def _events(placed: Sequence[PlacedLine]) -> Iterator[CalendarEvent]:
+def read_events(placed: Sequence[PlacedLine]) -> Iterator[CalendarEvent]:
+    """Yield the events of a calendar."""
     open_components: list[str] = []
     properties: list[tuple[str, str, str, LineSpan]] = []
     for line, span in unfold(placed):

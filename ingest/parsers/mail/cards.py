@@ -3,6 +3,7 @@
 import quopri
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from ingest.parsers.decode import decode, split_lines
@@ -43,14 +44,15 @@ def parse_calendar(content: bytes, file: FileType) -> Outline:
         ValueError: the file has none.
     """
     placed = _placed_lines(content)
-    events = read_events(placed, MAX_EVENTS + 1)
-    if not events:
-        raise ValueError("it lacks events")
+    events = read_events(placed)
     cards = SectionWriter()
-    for event in events[:MAX_EVENTS]:
-        summary, *facts = event.facts if event.facts else event.description[:1]
-        cards.add(summary[0].removeprefix("Summary: "), summary[1], [*facts, *event.description])
-    cards.omitted("beyond_limit", len(events) - MAX_EVENTS)
+    for event in islice(events, MAX_EVENTS):
+        if lines := [*event.facts, *event.description]:
+            (summary, span), *facts = lines
+            cards.add(summary.removeprefix("Summary: "), span, facts)
+    cards.omitted("beyond_limit", sum(1 for _ in events), "events")
+    if not cards.lines:
+        raise ValueError("it lacks events")
     title = next((found[1] for line, _ in placed if (found := CALENDAR_NAME.fullmatch(line))), "")
     return cards.outline(title=one_line(unescape(title)) or None)
 
@@ -66,7 +68,7 @@ def parse_contacts(content: bytes, file: FileType) -> Outline:
     for properties in _people(cards, _placed_lines(content)):
         count += 1
         if count > MAX_CARDS:
-            cards.omitted("beyond_limit")
+            cards.omitted("beyond_limit", where="people")
             continue
         cards.add(*_name_of(properties), _facts(properties))
     if not cards.lines:

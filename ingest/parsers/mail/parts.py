@@ -130,13 +130,15 @@ def read_part(lines: Sequence[bytes], start: int, end: int, depth: int = 0) -> M
 
 def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
     """Yield the parts of a multipart body, or the mail that a part contains; none beyond MAX_DEPTH."""
-    if part.depth >= MAX_DEPTH:
-        return
-    if part.is_mail:
+    if part.is_mail and part.depth < MAX_DEPTH:
         yield read_part(lines, part.body_start, part.body_end, part.depth + 1)
-        return
-    opening = _opening(lines, part)
-    if opening is None:
+    for start, end in inner_spans(lines, part):
+        yield inner_part(lines, start, end, part)
+
+
+def inner_spans(lines: Sequence[bytes], part: MailPart) -> Iterator[tuple[int, int]]:
+    """Yield the first line of each part of a multipart body, and the one below it; none beyond MAX_DEPTH."""
+    if part.depth >= MAX_DEPTH or part.is_mail or (opening := _opening(lines, part)) is None:
         return
     start = 0
     for number in range(part.body_start, part.body_end):
@@ -144,15 +146,15 @@ def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
         if not line.startswith(opening) or line.rstrip().removesuffix(b"--").rstrip() != opening:
             continue
         if start:
-            yield _inner_part(lines, start, number, part)
+            yield start, number
         start = number + 1
         if line.rstrip() != opening:
             return
     if 0 < start < part.body_end:
-        yield _inner_part(lines, start, part.body_end, part)
+        yield start, part.body_end
 
 
-def _inner_part(lines: Sequence[bytes], start: int, end: int, outer: MailPart) -> MailPart:
+def inner_part(lines: Sequence[bytes], start: int, end: int, outer: MailPart) -> MailPart:
     """Return a part of a multipart body; those of a digest are mails, with headers of a part above or not."""
     inner = read_part(lines, start, end, outer.depth + 1)
     if outer.content_type != "multipart/digest" or inner.is_mail:

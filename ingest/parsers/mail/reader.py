@@ -10,8 +10,16 @@ from typing import Any, Final
 from ingest.parsers.closed_formats import ClosedFormat, closed_format, format_by_name
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.mail.armour import without_armour
-from ingest.parsers.mail.calendar import read_events
-from ingest.parsers.mail.parts import MAX_DEPTH, MailPart, inner_parts, mail_lines, read_part
+from ingest.parsers.mail.calendar import MAX_EVENTS, read_events
+from ingest.parsers.mail.parts import (
+    MAX_DEPTH,
+    MailPart,
+    inner_part,
+    inner_parts,
+    inner_spans,
+    mail_lines,
+    read_part,
+)
 from ingest.parsers.mail.text import PlacedLine, read_bytes, read_text
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.text import paragraphs
@@ -96,7 +104,7 @@ class MailReader(OutlineDraft):
     def _read_body(self, part: MailPart) -> None:
         self._parts_left -= 1
         if self._parts_left < 0:
-            self.omitted("beyond_limit")
+            self.omitted("beyond_limit", where="parts")
             return
         kind = part.content_type
         if closed := self._closed_format(part):
@@ -120,12 +128,14 @@ class MailReader(OutlineDraft):
 
     def _read_parts(self, part: MailPart) -> None:
         """Read the parts of a multipart body, or the body as text where it has none."""
+        spans = inner_spans(self._raw, part)
         is_divided = False
-        # one more than may be read, so that unread parts cause a warning
-        for inner in islice(inner_parts(self._raw, part), self._parts_left + 1):
+        for start, end in islice(spans, max(0, self._parts_left)):
             is_divided = True
-            self._read_body(inner)
-        if not is_divided and part.depth < MAX_DEPTH:
+            self._read_body(inner_part(self._raw, start, end, part))
+        left_out = sum(1 for _ in spans)
+        self.omitted("beyond_limit", left_out, "parts")
+        if not is_divided and not left_out and part.depth < MAX_DEPTH:
             text = read_text(self._raw, part)
             self._write_text([line for line in text if not line[0].startswith("--")])
 
@@ -247,7 +257,8 @@ class MailReader(OutlineDraft):
 
     def _write_calendar(self, placed: Sequence[PlacedLine]) -> None:
         written = _words([(line, span) for line, span in zip(self.lines, self.origins, strict=True)][-2_000:])
-        for event in read_events(placed):
+        events = read_events(placed)
+        for event in islice(events, MAX_EVENTS):
             key = "\n".join(text for text, _ in event.facts)
             if key in self._events:  # invitations have their event a second time, as an attachment
                 continue
@@ -257,10 +268,12 @@ class MailReader(OutlineDraft):
             words = _words(event.description)
             if len(words & written) < len(words):  # most invitations have the same text as a part of its own
                 self._write_text(event.description)
+        self.omitted("beyond_limit", sum(1 for _ in events), "events")
 
     def _write_html(self, placed: Sequence[PlacedLine]) -> Outline:
         # the mark of UTF-8 overrules the charset that the page states, in which it was encoded
         page = parse_html("\n".join(text for text, _ in placed).encode("utf-8-sig"), self._file)
+        self.omissions.add(page.omissions)
         # a page of nothing but markup has no lines, and so no origins
         for block in page.blocks:
             inner = [
