@@ -3,82 +3,66 @@
 import io
 import re
 import zipfile
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import extension_of
 from ingest.parsers.office.ole import OLE_START, has_stream, is_locked, is_outlook_message
 from ingest.parsers.office.package import DAMAGE, DIRECTORY_ENTRY, MAX_PARTS, ZIP_START
 
-#: extensions, what the files are, what to do, and streams of a compound file or parts of a zip that show it
-_TABLE: Final = """
+#: extensions, what the files are, what to do, and marks: what a file begins with (^), streams of a compound
+#: file, parts of a zip
+_TABLE: Final = r"""
 doc dot | Word 97-2003 documents (.doc) | save the file as .docx | WordDocument
 ppt pps pot | PowerPoint 97-2003 presentations (.ppt) | save the file as .pptx | PowerPoint Document
 xls xlt | Excel 97-2003 workbooks (.xls) | save the file as .xlsx | Workbook, Book
 xlsb | Excel binary workbooks (.xlsb) | save the file as .xlsx | xl/workbook.bin
- | Files of Pages, Numbers and Keynote | export the file as .docx, .xlsx, .pptx or PDF | Index/Document.iwa
+iwa | Files of Pages, Numbers and Keynote | export the file as .docx, .xlsx, .pptx or PDF | Index/Document.iwa
 pages | Pages documents | export the file as Word (.docx) or PDF | Index/Document.iwa
 numbers | Numbers spreadsheets | export the file as Excel (.xlsx) or PDF | Index/Document.iwa
 key | Keynote presentations | export the file as PowerPoint (.pptx) or PDF | Index/Document.iwa
-one onetoc2 onepkg | OneNote notebooks | export the pages as Word (.docx) or PDF |
+one onetoc2 onepkg | OneNote notebooks | export the pages as Word (.docx) or PDF | ^\xe4R\\\{\x8c\xd8\xa7M
 vsd vss vst vsdx vsdm vstx | Visio drawings | save the file as PDF or SVG | VisioDocument, visio/document.xml
 pub | Publisher files | save the file as PDF | Quill
 mpp mpt | Project plans | save the file as PDF or .xlsx | Props14, Props12, Props9
-wpd wp wp5 wp6 | WordPerfect documents | save the file as .docx or PDF |
+wpd wp wp5 wp6 | WordPerfect documents | save the file as .docx or PDF | ^\xffWPC
 wps | Works documents | save the file as .docx or PDF | MatOST
-hwp hwpx | Hangul documents | save the file as .docx or PDF | \x05HwpSummaryInformation, Contents/section0.xml
-sxw sxc sxi | OpenOffice.org 1 files | save the file as .odt, .ods or .odp |
-mdb accdb | Access databases | export the tables as .xlsx or .csv |
-pst ost | Outlook data files | export the mails as .msg, .eml or .mbox |
-tnef winmail.dat | Mails in Outlook's own format (TNEF) | have the mail sent as HTML, or save it as .msg |
-p7m p7s | Signed or encrypted mails (S/MIME) | save the mail without signature and encryption as .eml |
-pgp gpg | Encrypted mails and files (PGP) | decrypt it first |
-ps eps | PostScript files | save the file as PDF |
+hwp hwpx | Hangul documents | save the file as .docx or PDF | FileHeader, Contents/section0.xml
+sxw sxc sxi | OpenOffice.org 1 files | save the file as .odt, .ods or .odp | -
+mdb accdb | Access databases | export the tables as .xlsx or .csv | ^\x00\x01\x00\x00Standard (?:Jet|ACE) DB
+pst ost | Outlook data files | export the mails as .msg, .eml or .mbox | ^!BDN.{4}SM
+tnef winmail.dat | Mails in Outlook's format (TNEF) | have the mail sent as HTML or save it as .msg | ^x\x9f>"
+p7m p7s | Signed or locked mails (S/MIME) | save the mail as plain .eml | ^0.{1,8}\x06\t\*\x86H\x86\xf7\r\x01
+pgp gpg | Encrypted mails and files (PGP) | decrypt it first | -
+ps eps | PostScript files | save the file as PDF | ^%!PS, ^\xc5\xd0\xd3\xc6
 xps oxps | XPS documents | save the file as PDF | FixedDocSeq.fdseq, FixedDocumentSequence.fdseq
-djvu djv | DjVu documents | save the file as PDF |
-mobi azw azw3 prc | Kindle books | save the book as EPUB |
-chm | Windows help files | export the pages as HTML or PDF |
-dwg | AutoCAD drawings | save the file as PDF |
-indd | InDesign documents | export the file as PDF or EPUB |
+djvu djv | DjVu documents | save the file as PDF | ^AT&TFORM
+mobi azw azw3 prc | Kindle books | save the book as EPUB | ^.{60}BOOKMOBI
+chm | Windows help files | export the pages as HTML or PDF | ^ITSF\x03\x00
+dwg | AutoCAD drawings | save the file as PDF | ^AC10\d\d\x00
+indd | InDesign documents | export the file as PDF or EPUB | ^\x06\x06\xed\xf5
 """
-#: what files begin with, by the first of their extensions
-_STARTS: Final = {
-    "one": rb"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d|\xa1\x2f\xff\x43\xd9\xef\x76\x4c",
-    "wpd": rb"\xffWPC",
-    "mdb": rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB",
-    "pst": rb"!BDN.{4}SM",
-    "tnef": rb"\x78\x9f\x3e\x22",
-    "p7m": rb"\x30.{1,8}\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07[\x02\x03]|-----BEGIN (?:PKCS7|CMS)-----",
-    "ps": rb"%!PS|\xc5\xd0\xd3\xc6",
-    "djvu": rb"AT&TFORM",
-    "mobi": rb".{60}BOOKMOBI",
-    "chm": rb"ITSF\x03\x00",
-    "dwg": rb"AC10\d\d\x00",
-    "indd": rb"\x06\x06\xed\xf5",
-}
-#: formats of old programs, by the first of their extensions
 _OLD: Final = frozenset({"doc", "ppt", "xls"})
 
-#: formats of locked mails and files
-_ENCRYPTED: Final = frozenset({"p7m", "pgp"})
 
+class ClosedFormat(NamedTuple):
+    """A format that is not read, by the first of its extensions."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedFormat:
-    """A format that is not read."""
-
-    #: its first extension
     name: str
     extensions: frozenset[str]
     what: str
     remedy: str
-    marks: tuple[str, ...]
+    marks: frozenset[str]
+    starts: tuple[re.Pattern[bytes], ...]
 
-    @property
-    def is_encrypted(self) -> bool:
-        """Return whether its files may be locked."""
-        return self.name in _ENCRYPTED
+    @classmethod
+    def parse(cls, row: str) -> "ClosedFormat":
+        """Return the format of a row of the table."""
+        extensions, what, remedy, marks = row.split(" | ")
+        names = extensions.split()
+        listed = marks.split(", ")
+        starts = tuple(re.compile(mark.encode(), re.DOTALL) for mark in listed if mark.startswith("^"))
+        return cls(names[0], frozenset(names), what, remedy, frozenset(listed), starts)
 
     def refusal(self) -> ParseRefused:
         """Return the refusal of a file, with the remedy."""
@@ -86,19 +70,7 @@ class ClosedFormat:
         return ParseRefused("old_format" if self.name in _OLD else "closed_format", detail)
 
 
-def _parse(row: str) -> ClosedFormat:
-    extensions, what, remedy, marks = (field.strip(" ") for field in row.split("|"))
-    return ClosedFormat(
-        name=extensions.partition(" ")[0],
-        extensions=frozenset(extensions.split()),
-        what=what,
-        remedy=remedy,
-        marks=tuple(marks.split(", ")) if marks else (),
-    )
-
-
-CLOSED_FORMATS: Final = tuple(map(_parse, _TABLE.strip("\n").split("\n")))
-_PATTERNS: Final = {name: re.compile(start, re.DOTALL) for name, start in _STARTS.items()}
+CLOSED_FORMATS: Final = tuple(map(ClosedFormat.parse, _TABLE.strip().split("\n")))
 
 
 def refusal_by_content(content: bytes, path: str) -> ParseRefused | None:
@@ -116,7 +88,14 @@ def refusal_by_content(content: bytes, path: str) -> ParseRefused | None:
 
 def closed_format(content: bytes, path: str) -> ClosedFormat | None:
     """Return the closed format that the content shows; of several that of the name, else the first."""
-    fitting = [each for each in CLOSED_FORMATS if _begins_as(each, content)] or _formats_by_parts(content)
+    parts = _zip_parts(content)
+    fitting = [
+        each
+        for each in CLOSED_FORMATS
+        if any(start.match(content) for start in each.starts)
+        or not parts.isdisjoint(each.marks)
+        or (content.startswith(OLE_START) and any(has_stream(content, mark) for mark in each.marks))
+    ]
     named = format_by_name(path)
     return named if named in fitting else next(iter(fitting), None)
 
@@ -127,17 +106,10 @@ def format_by_name(path: str) -> ClosedFormat | None:
     return next((each for each in CLOSED_FORMATS if not names.isdisjoint(each.extensions)), None)
 
 
-def _begins_as(closed: ClosedFormat, content: bytes) -> bool:
-    return closed.name in _PATTERNS and _PATTERNS[closed.name].match(content) is not None
-
-
-def _formats_by_parts(content: bytes) -> list[ClosedFormat]:
-    if content.startswith(OLE_START):
-        return [each for each in CLOSED_FORMATS if any(has_stream(content, mark) for mark in each.marks)]
+def _zip_parts(content: bytes) -> frozenset[str]:
     if not content.startswith(ZIP_START) or content.count(DIRECTORY_ENTRY) > MAX_PARTS:
-        return []
+        return frozenset()
     try:
-        names = frozenset(zipfile.ZipFile(io.BytesIO(content)).namelist())
+        return frozenset(zipfile.ZipFile(io.BytesIO(content)).namelist())
     except DAMAGE:
-        return []
-    return [each for each in CLOSED_FORMATS if not names.isdisjoint(each.marks)]
+        return frozenset()

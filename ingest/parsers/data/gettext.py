@@ -12,11 +12,8 @@ from ingest.parsers.types import FileType, LineSpan, Outline
 
 #: a string, behind its keyword unless it goes on from the line above
 STRING: Final = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[\d+\])?)?\s*"(.*)"')
-COMMENTS: Final = ("# ", "#.")
 #: entries that are no longer used, and former strings
-OLD: Final = ("#~", "#|")
-#: fields that begin an entry
-BEGINNINGS: Final = frozenset({"#", "msgctxt", "msgid"})
+OLD: Final = re.compile(r'#[~|][^"]*"(.*)"')
 ESCAPE: Final = re.compile(r"\\(.)")
 LETTERS: Final = dict.fromkeys("abfnrtv", "\n")
 
@@ -26,12 +23,8 @@ class _Field:
     """A comment (`#`) or a string of an entry, by its keyword."""
 
     keyword: str
-    pieces: list[str]
+    text: list[str]
     span: LineSpan
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
 
 
 def parse_gettext(content: bytes, file: FileType) -> Outline:
@@ -42,21 +35,23 @@ def parse_gettext(content: bytes, file: FileType) -> Outline:
     """
     lines = [line.strip() for line in split_lines(decode(content).removeprefix("\ufeff"))]
     writer = SectionWriter()
-    stated: dict[str, str] = {}
+    header: dict[str, str] = {}
     for entry in _entries(lines):
-        texts = {field.keyword: field.text for field in entry}
-        if texts.get("msgid") == "" and not stated:
-            header = (field.partition(":") for field in texts.get("msgstr", "").split("\n"))
-            stated = {name: value.strip() for name, _, value in header}
-            writer.omitted("comments", len([field for field in entry if field.keyword == "#"]))
+        texts = {field.keyword: "".join(field.text) for field in entry}
+        if texts.get("msgid") == "" and not header:
+            stated = (field.partition(":") for field in texts.get("msgstr", "").split("\n"))
+            header = {name: value.strip() for name, _, value in stated}
+            writer.omitted("comments", [field.keyword for field in entry].count("#"))
         else:
-            writer.add("", entry[0].span, _facts(entry))
+            facts = ((one_line("".join(field.text)), field) for field in entry)
+            writer.add(
+                "", entry[0].span, [(_shown(text, each.keyword), each.span) for text, each in facts if text]
+            )
     if not writer.lines:
         raise ValueError("it lacks strings")
-    for line in lines:
-        if line.startswith(OLD):
-            writer.omitted("deleted_text", len(line.partition('"')[2].removesuffix('"')))
-    by_whom, when = stated.get("Last-Translator"), stated.get("PO-Revision-Date", "")
+    for found in filter(None, map(OLD.fullmatch, lines)):
+        writer.omitted("deleted_text", len(found[1]))
+    by_whom, when = header.get("Last-Translator"), header.get("PO-Revision-Date", "")
     return writer.outline(metadata=stated_metadata({"author": by_whom, "modified": when[:10]}))
 
 
@@ -64,31 +59,26 @@ def _entries(lines: Sequence[str]) -> Iterator[list[_Field]]:
     """Yield the fields of each entry. Raises ValueError for a line of another format."""
     entry: list[_Field] = []
     for number, line in enumerate(lines, start=1):
-        span = LineSpan(number, number)
-        if line.startswith("#") or not line:
-            field = _Field("#", [line[2:]], span) if line.startswith(COMMENTS) else None
-        elif (found := STRING.fullmatch(line)) is None:
+        found = STRING.fullmatch(line)
+        if found is None and line and not line.startswith("#"):
             raise ValueError(f"line {number} is no string")
-        else:
-            field = _Field(found[1] or "", [_unescape(found[2])], span)
-        if field is None:
+        if found is None and not line.startswith(("# ", "#.")):
             continue
-        if not field.keyword and entry:
-            entry[-1].pieces += field.pieces
-            entry[-1].span = LineSpan.around([entry[-1].span, span])
+        keyword, text = ("#", line[2:]) if found is None else (found[1], _unescape(found[2]))
+        if keyword is None and entry:
+            entry[-1].text.append(text)
+            entry[-1].span = LineSpan(entry[-1].span.start, number)
             continue
-        if field.keyword in BEGINNINGS and entry and entry[-1].keyword == "msgstr":
+        if keyword in ("#", "msgctxt", "msgid") and entry and entry[-1].keyword == "msgstr":
             yield entry
             entry = []
-        entry.append(field)
+        entry.append(_Field(keyword or "", [text], LineSpan(number, number)))
     if entry:
         yield entry
 
 
-def _facts(entry: Sequence[_Field]) -> Iterator[tuple[str, LineSpan]]:
-    for field in entry:
-        if shown := one_line(field.text):
-            yield f"Context: {shown}" if field.keyword == "msgctxt" else shown, field.span
+def _shown(text: str, keyword: str) -> str:
+    return f"Context: {text}" if keyword == "msgctxt" else text
 
 
 def _unescape(text: str) -> str:

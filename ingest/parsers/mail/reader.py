@@ -204,7 +204,7 @@ class MailReader(OutlineDraft):
     def _name_closed(self, part: MailPart, closed: ClosedFormat) -> None:
         line, origin = _attachment_line(part)
         is_signed = part.parameter("smime-type") in ("signed-data", "certs-only")
-        self.is_locked |= closed.is_encrypted and not is_signed
+        self.is_locked |= closed.name in ("p7m", "pgp") and not is_signed
         self._names.append((f"{line}: not read; {closed.remedy}", origin))
         self.omitted("closed_parts", where=f"{part.file_name or closed.what}: {closed.remedy}")
 
