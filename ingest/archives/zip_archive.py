@@ -145,17 +145,12 @@ class _GuardedFile(RawIOBase):
 def _read_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
     """Return the members' names: those that state no charset are all in one, in UTF-8 if they may be."""
     stated = [_stated_name(info) for info in infos]
-    raw = b"\n".join(_raw_name(info) for info, name in zip(infos, stated, strict=True) if name is None)
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        charset = guess_charset(raw, FILE_NAME_CHARSETS).charset
-    else:
-        charset = "utf-8"
-    return [
-        _raw_name(info).decode(charset, "surrogateescape") if name is None else name
-        for info, name in zip(infos, stated, strict=True)
-    ]
+    raw = [_raw_name(info) for info, name in zip(infos, stated, strict=True) if name is None]
+    joined = b"\n".join(raw)
+    is_utf8 = joined.decode(errors="ignore").encode() == joined
+    charset = "utf-8" if is_utf8 else guess_charset(joined, FILE_NAME_CHARSETS).charset
+    decoded = (name.decode(charset, "surrogateescape") for name in raw)
+    return [next(decoded) if name is None else name for name in stated]
 
 
 def _stated_name(info: zipfile.ZipInfo) -> str | None:

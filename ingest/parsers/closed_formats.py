@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import extension_of
-from ingest.parsers.office.ole import OLE_START, has_stream, is_locked, is_outlook_message
+from ingest.parsers.office.ole import LOCKED, MESSAGE, OLE_START, has_stream
 from ingest.parsers.office.package import DAMAGE, DIRECTORY_ENTRY, MAX_PARTS, ZIP_START
 
 #: extensions, what the files are, what to do, and marks: what a file begins with (^), streams of a compound
@@ -76,9 +76,9 @@ CLOSED_FORMATS: Final = tuple(map(ClosedFormat.parse, _TABLE.strip().split("\n")
 def refusal_by_content(content: bytes, path: str) -> ParseRefused | None:
     """Return the refusal of a file that shows a closed format, or is locked; None for any other."""
     is_compound = content.startswith(OLE_START)
-    if is_compound and is_outlook_message(content):
+    if is_compound and has_stream(content, MESSAGE):
         return None
-    if is_compound and is_locked(content):
+    if is_compound and has_stream(content, *LOCKED):
         return ParseRefused("encrypted", "a password locks the file: remove it and save the file again")
     closed = closed_format(content, path) or (format_by_name(path) if is_compound else None)
     if is_compound and closed is None:
@@ -94,7 +94,7 @@ def closed_format(content: bytes, path: str) -> ClosedFormat | None:
         for each in CLOSED_FORMATS
         if any(start.match(content) for start in each.starts)
         or not parts.isdisjoint(each.marks)
-        or (content.startswith(OLE_START) and any(has_stream(content, mark) for mark in each.marks))
+        or (content.startswith(OLE_START) and has_stream(content, *each.marks))
     ]
     named = format_by_name(path)
     return named if named in fitting else next(iter(fitting), None)

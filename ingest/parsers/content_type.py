@@ -33,8 +33,6 @@ LFS_BYTES = 1024
 OCTETS = "application/octet-stream"
 #: bytes that text files do not hold (tab, line ends, form feed and escape aside)
 CONTROL = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B} | {0x7F})
-#: formats that begin like text but hold none worth reading as such
-TEXTUAL_SIGNATURES = (b"%PDF-", b"%!PS")
 #: a PDF may begin with other bytes, like the header of a message that it came in
 SIGNATURES = {
     "application/pdf": re.compile(rb"(?s:.{0,1019}?)%PDF-"),
@@ -121,7 +119,7 @@ def _no_parser(mime: str, head: bytes, path: str) -> ParseRefused:
 
 def _looks_binary(head: bytes) -> bool:
     signed = _signature_mime(head) or ""
-    if head.startswith(TEXTUAL_SIGNATURES) or signed.startswith(("application/rtf", "image/")):
+    if head.startswith(b"%PDF-") or signed.startswith(("application/rtf", "image/")):
         return True
     if head.startswith((*MARKS, codecs.BOM_UTF8)) or wide_charset(head):
         return False

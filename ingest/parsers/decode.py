@@ -3,17 +3,18 @@
 import re
 
 from ingest.parsers.errors import ParseRefused
-from search.documents.charset import REPLACEMENT, charset_of, is_readable
+from search.documents.charset import REPLACEMENT, charset_of, checked_charset, is_readable
 
 UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
-def decode(content: bytes) -> str:
-    """Return `content` as text in the charset of `charset_of`.
+def decode(content: bytes, stated: str | None = None) -> str:
+    """Return `content` as text in the codec that is stated beside it, unless it is evidently in another.
 
     NUL and lone surrogates become U+FFFD, one for one. Undecodable bytes never raise.
     """
-    return UNSAFE.sub(REPLACEMENT, content.decode(charset_of(content), errors="replace"))
+    charset = charset_of(content) if stated is None else checked_charset(content, stated)
+    return UNSAFE.sub(REPLACEMENT, content.decode(charset, errors="replace"))
 
 
 def check_charset(content: bytes) -> None:

@@ -93,14 +93,13 @@ def checked_charset(content: bytes, stated: str) -> str:
         return stated
     if content.isascii() and stated.startswith(WIDE) and b"\0" not in content:
         return "utf-8"
-    try:
-        is_stated = _is_chance(content.decode(), stated)
-    except UnicodeDecodeError:
+    as_utf8 = content.decode(errors="ignore")
+    if as_utf8.encode() == content:
+        is_stated = _is_chance(as_utf8, stated)
+    else:
         broken = text.count(REPLACEMENT)
         is_stated = broken <= MAX_BROKEN_SHARE * len(text) and reads_as_language(content, stated)
-    if is_stated or not is_readable(content):
-        return stated
-    return charset_of(content)
+    return stated if is_stated or not is_readable(content) else charset_of(content)
 
 
 def _escaped_charset(content: bytes) -> str | None:

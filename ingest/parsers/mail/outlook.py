@@ -116,7 +116,7 @@ class _Storage:
 
     def _html(self) -> bytes | None:
         stream = self._stream(f"{HTML}0102")
-        text = _decode(stream, self._charset(CODE_PAGES[::-1])) if stream else self._text(HTML)
+        text = decode(stream, self._charset(CODE_PAGES[::-1])) if stream else self._text(HTML)
         return _text_part("text/html", text) if text.strip() else None
 
     def _rtf(self) -> bytes | None:
@@ -170,7 +170,7 @@ class _Storage:
         if stream := self._stream(f"{key}001F"):
             return stream.decode("utf-16-le", errors="replace").rstrip("\0")
         if stream := self._stream(f"{key}001E"):
-            return _decode(stream, self._charset(CODE_PAGES)).rstrip("\0")
+            return decode(stream, self._charset(CODE_PAGES)).rstrip("\0")
         return ""
 
     def _stream(self, name: str) -> bytes:
@@ -206,10 +206,6 @@ def _code_page(number: int) -> str | None:
         if number == 65001
         else charset_for_label(f"cp{number}") or charset_for_label(f"windows-{number}")
     )
-
-
-def _decode(content: bytes, charset: str | None) -> str:
-    return decode(content) if charset is None else content.decode(charset, errors="replace")
 
 
 def _person(name: str, address: str) -> str:

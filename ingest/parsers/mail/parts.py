@@ -16,7 +16,7 @@ from typing import Final
 
 from ingest.parsers.decode import UNSAFE, decode
 from ingest.parsers.types import LineSpan
-from search.documents.charset import REPLACEMENT, charset_for_label, checked_charset
+from search.documents.charset import REPLACEMENT, charset_for_label
 
 HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")
 #: the name of an encoding, which quotes, a comment or a parameter may surround
@@ -201,5 +201,4 @@ def _decode_word(word: tuple[str | bytes, str | None]) -> str:
         return value
     if label is None:
         return value.decode("raw-unicode-escape")
-    charset = charset_for_label(label)
-    return decode(value) if charset is None else value.decode(checked_charset(value, charset), "replace")
+    return decode(value, charset_for_label(label))

@@ -1,19 +1,15 @@
 """The text of a mail's part as lines, each with its lines in the file."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from ingest.parsers.decode import UNSAFE, decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.mail.parts import MailPart
 from ingest.parsers.mail.transfer import decode_lines
 from ingest.parsers.types import LineSpan
-from search.documents.charset import REPLACEMENT, charset_for_label, checked_charset
+from search.documents.charset import charset_for_label
 
-#: charset that a page states itself, in its first bytes
-META_CHARSET: Final = re.compile(rb"<meta[^>]{1,200}charset=[\"' ]*([\w:.-]{2,40})", re.IGNORECASE)
-META_BYTES: Final = 4_096
 #: labels that mails without a charset of their own state, whatever their bytes are
 NO_CHARSET: Final = frozenset({"", "us-ascii", "ascii", "ansi_x3.4-1968"})
 #: characters of a joined line (format=flowed)
@@ -30,7 +26,9 @@ def read_text(lines: Sequence[bytes], part: MailPart) -> list[PlacedLine]:
     """
     pieces = read_bytes(lines, part)
     content = b"".join(pieces)
-    text = _decode(content, _charset(part, content))  # as a whole, so that the charset is guessed once
+    label = (part.parameter("charset") or "").lower()
+    # as a whole, so that the charset is guessed once
+    text = decode(content, None if label in NO_CHARSET else charset_for_label(label))
     if text.count("\n") == sum(piece.count(b"\n") for piece in pieces):
         placed = _place_lines(text, pieces, part.body_start)
     else:  # in UTF-16, HZ or EBCDIC a line end may have other bytes, and this byte another meaning
@@ -43,22 +41,6 @@ def read_text(lines: Sequence[bytes], part: MailPart) -> list[PlacedLine]:
 def read_bytes(lines: Sequence[bytes], part: MailPart) -> list[bytes]:
     """Return the decoded bytes of each line of a part, with line ends."""
     return decode_lines(lines[part.body_start - 1 : part.body_end - 1], part.transfer_encoding)
-
-
-def _charset(part: MailPart, content: bytes) -> str | None:
-    """Return the codec of the stated charset, None when none is stated or it is no charset."""
-    label = (part.parameter("charset") or "").lower()
-    if label in NO_CHARSET and part.content_type == "text/html":
-        stated = META_CHARSET.search(content[:META_BYTES])
-        label = stated[1].decode("ascii", errors="replace").lower() if stated else ""
-    return None if label in NO_CHARSET else charset_for_label(label)
-
-
-def _decode(content: bytes, charset: str | None) -> str:
-    """Return `content` as text, in another charset than the stated one where it evidently is."""
-    if charset is None:
-        return decode(content)
-    return UNSAFE.sub(REPLACEMENT, content.decode(checked_charset(content, charset), errors="replace"))
 
 
 def _join_flowed(placed: Sequence[PlacedLine], *, deletes_space: bool) -> list[PlacedLine]:

@@ -15,18 +15,12 @@ MESSAGE: Final = "__properties_version1.0"
 LOCKED: Final = ("EncryptedPackage", "EncryptedSummary")
 
 
-def is_outlook_message(content: bytes) -> bool:
-    """Return whether a compound file is an Outlook message."""
-    return has_stream(content, MESSAGE)
+def has_stream(content: bytes, *names: str) -> bool:
+    """Return whether a directory entry has one of the names; entries begin at multiples of their size."""
+    return any(_has_entry(content, name) for name in names)
 
 
-def is_locked(content: bytes) -> bool:
-    """Return whether a compound file is locked by a password."""
-    return any(has_stream(content, name) for name in LOCKED)
-
-
-def has_stream(content: bytes, name: str) -> bool:
-    """Return whether a directory entry has that name; entries begin at multiples of their size."""
+def _has_entry(content: bytes, name: str) -> bool:
     encoded = name.encode("utf-16-le")
     size = len(encoded) + 2
     wanted = encoded.ljust(NAME_BYTES, b"\0") + size.to_bytes(2, "little")
