@@ -15,7 +15,7 @@ _REFUSALS: Final = {
     "no_parser": _("No parser reads files of this kind. Save it as a PDF, a .docx or a text file."),
     "unknown_charset": _("The encoding of its text can't be told. Save it as UTF-8."),
     "encrypted": _("It opens only with a password. Save a copy without one."),
-    "closed_format": _("Only its own program reads it. Save it as PDF, .docx or .xlsx, as its item says."),
+    "closed_format": _("Only its own program reads it. Save it as PDF, .docx or .xlsx."),
     "old_format": _("An old Office format. Save it as .docx, .pptx or .xlsx."),
     "damaged": _("It is damaged or cut off. Replace it with a complete copy."),
     "lfs_pointer": _(

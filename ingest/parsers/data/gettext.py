@@ -61,7 +61,7 @@ def _entries(lines: Sequence[str]) -> Iterator[list[_Field]]:
     for number, line in enumerate(lines, start=1):
         found = STRING.fullmatch(line)
         if found is None and line and not line.startswith("#"):
-            raise ValueError(f"line {number} is no string")
+            raise ValueError(f"line {number} has another format")
         if found is None and not line.startswith(("# ", "#.")):
             continue
         keyword, text = ("#", line[2:]) if found is None else (found[1], _unescape(found[2]))

@@ -1,4 +1,4 @@
-"""What readers of all families leave out of a file is reported with kind, amount and place."""
+"""Omissions of files of all families are reported with kind, amount and place."""
 
 import base64
 import io
