@@ -168,11 +168,12 @@ class _NotebookReader(OutlineDraft):
         """Add the form of an output that reads best: Markdown, a table, or plain text."""
         bundle = output.get("data", output)  # format 3 has the forms in the output itself
         bundle = bundle if isinstance(bundle, dict) else {}
-        pictures = [kind for kind in bundle if kind.startswith("image/") or kind in PICTURES]
-        self.omitted("pictures", bool(pictures), self.name)
         plain = _output_lines(output)
         html = _placed_lines(bundle.get("text/html", bundle.get("html")))
-        if markdown := _placed_lines(bundle.get("text/markdown")):
+        markdown = _placed_lines(bundle.get("text/markdown"))
+        is_picture = any(kind.startswith("image/") or kind in PICTURES for kind in bundle)
+        self.omitted("pictures", is_picture and not (plain or html or markdown), self.name)
+        if markdown:
             self._add_prose(self._first_lines(markdown))
         elif not plain or any("<table" in line for line, _ in html):
             kind = "table" if plain else "paragraph"
