@@ -59,7 +59,6 @@ def parse_odf(content: bytes, file: FileType) -> Outline:
     if body is None or not len(body):
         raise ParseRefused("wrong_type", "the file holds no OpenDocument text, workbook or presentation")
     writer = OutlineWriter()
-    writer.omitted("deleted_text", sum(len(all_text(each)) for each in body.iter(f"{TEXT}deletion")))
     title, metadata = _properties(roots)
     flow = FlowWriter(writer, roots, package.load_object)
     match body[0].tag.removeprefix(OFFICE):

@@ -116,7 +116,7 @@ FILES: Mapping[str, tuple[Callable[[], bytes], Omitted]] = {
         lambda: changed(
             "signals.pptx", "ppt/presentation.xml", before("</p:sldIdLst>", '<p:sldId id="259" r:id="rId6"/>')
         ),
-        {"repeated_parts": (1, "slide 4")},
+        {"repeated_parts": (1, "slide 4"), "repeated_lines": (1, "slide 1")},
     ),
     "again.xlsx": (
         lambda: changed(
