@@ -251,12 +251,12 @@ class _DocxReader:
         """Write comments, links, names of embedded files and drawings of an element."""
         for reference in element.iter(f"{WORD}commentReference"):
             self._write_comment(*self._comments.pop(reference.get(f"{WORD}id"), ("", "")))
-        embedded = (
-            self._part.related_parts.get(each.get(RELATION_ID)) for each in element.iter(EMBEDDED_FILE)
-        )
-        named = [embedded_line(part.partname) for part in embedded if part is not None]
-        self._writer.omitted("embedded_files", len(named))
-        self._writer.write_block("list", [*_links(element, self._part), *named])
+        related = self._part.related_parts
+        ids = (each.get(RELATION_ID) for each in element.iter(EMBEDDED_FILE))
+        embedded = [related[each].partname for each in ids if each in related]
+        for part in embedded:
+            self._writer.omitted("embedded_files", where=part)
+        self._writer.write_block("list", [*_links(element, self._part), *map(embedded_line, embedded)])
         self._write_boxes(element)
 
     def _write_comment(self, author: str, text: str) -> None:
