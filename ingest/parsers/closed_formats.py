@@ -71,6 +71,9 @@ class ClosedFormat(NamedTuple):
 
 
 CLOSED_FORMATS: Final = tuple(map(ClosedFormat.parse, _TABLE.strip().split("\n")))
+_ANY_START: Final = re.compile(
+    b"|".join(start.pattern for each in CLOSED_FORMATS for start in each.starts), re.DOTALL
+)
 
 
 def refusal_by_content(content: bytes, path: str) -> ParseRefused | None:
@@ -88,6 +91,8 @@ def refusal_by_content(content: bytes, path: str) -> ParseRefused | None:
 
 def closed_format(content: bytes, path: str) -> ClosedFormat | None:
     """Return the closed format that the content shows; of several that of the name, else the first."""
+    if not content.startswith((OLE_START, ZIP_START)) and _ANY_START.match(content) is None:
+        return None
     parts = _zip_parts(content)
     fitting = [
         each

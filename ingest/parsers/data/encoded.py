@@ -11,7 +11,7 @@ LONG_RUN: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{200,}={0,2}")
 WHOLE_LINE: Final = re.compile(r"\s*[A-Za-z0-9+/]{56,80}={0,2}\s*")
 LEAST_LINES: Final = 8
 #: a shorter line has no such data
-LONG_LINE: Final = 60
+LONG_LINE: Final = 56
 ELLIPSIS: Final = "…"
 
 
@@ -29,7 +29,7 @@ def leave_out_encoded(lines: Sequence[str], *, is_code: bool) -> tuple[Sequence[
             continue
         if len(line) >= LONG_LINE:
             kept[number] = LONG_RUN.sub(_leave_out, kept[number])
-        if not WHOLE_LINE.fullmatch(line):
+        if len(line) < LONG_LINE or not WHOLE_LINE.fullmatch(line):
             if number - start >= LEAST_LINES and _is_encoded("".join(lines[start:number])):
                 kept[start:number] = [ELLIPSIS] + [""] * (number - start - 1)
             start = number + 1
