@@ -17,6 +17,10 @@ class Page:
     rotation: int = 0
     #: matrix of its text
     turn: str = ""
+    #: operators after those of its lines, entries of its resources, and of its own dictionary
+    operators: str = ""
+    resources: str = ""
+    entries: str = ""
 
 
 def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None = None) -> bytes:
@@ -30,10 +34,11 @@ def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None 
     for number, page in zip(numbers, pages, strict=True):
         content = "\n".join(_text_operator(page.size, *line) for line in page.lines)
         content = f"{page.turn} cm\n{content}" if page.turn else content
+        content += f"\n{page.operators}"
         written[number] = (
             f"<</Type/Page/Parent {PAGES} 0 R/MediaBox[0 0 595 842]/Rotate {page.rotation}"
-            f"/Resources<</Font<</F1 {FONT} 0 R>>>>/Contents {number + 1} 0 R"
-            f"/Annots[{' '.join(page.annotations)}]>>"
+            f"/Resources<</Font<</F1 {FONT} 0 R>>{page.resources}>>/Contents {number + 1} 0 R"
+            f"/Annots[{' '.join(page.annotations)}]{page.entries}>>"
         )
         written[number + 1] = f"<</Length {len(content)}>>stream\n{content}\nendstream"
     return _file(written)

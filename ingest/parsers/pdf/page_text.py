@@ -4,12 +4,18 @@ import ctypes
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
+from math import pi
 from statistics import median
 from typing import Any
+from unicodedata import normalize
 
 from ingest.parsers.pdf.columns import reading_order
-from ingest.parsers.pdf.types import HYPHEN, PageText, Segment, TextLine
+from ingest.parsers.pdf.legible import legible_text
+from ingest.parsers.pdf.line_numbers import without_line_numbers
+from ingest.parsers.pdf.marks import join_accents, split_note_marks
+from ingest.parsers.pdf.types import HYPHEN, Box, PageText, Segment, Span, TextLine
 
 #: pdfium's other sign for such a hyphen, and bullets of the fonts Symbol and Wingdings, which have no code
 REPLACED = {"\ufffe": HYPHEN, "\uf0b7": "•", "\uf0a7": "•", "\uf076": "•", "\uf0d8": "•"}
@@ -24,13 +30,15 @@ MAX_CODE = 0x10FFFF
 WIDE_GAP = 0.5
 #: gap, in the same measure, that separates no words
 NO_GAP = 0.1
-#: words that decide about the direction of a page's text
-DIRECTION_WORDS = 40
+#: words that decide about the direction of a page's text, characters of a word that shows it, and ratio of its
+#: rise to its run from which on it is turned (a watermark across the page is not)
+DIRECTION_WORDS, LONG_WORD, STEEP = 40, 3, 2.0
 #: letters that are set apart: least number, largest gap in heights, and its ratio to a gap between words
 SPACED_LETTERS, SPACED_GAP, SPACED_WORD = 4, 1.2, 1.4
 
-#: left, bottom, right, top in points, of text that reads from left to right
-Box = tuple[float, float, float, float]
+#: a word, and whether it is long and turned
+_PlacedWord = tuple[Segment, bool]
+
 #: boxes of the page as they are where its text reads upwards, downwards and upside down
 TURNS: dict[str, Callable[[float, float, float, float], Box]] = {
     "right": lambda left, bottom, right, top: (left, bottom, right, top),
@@ -40,24 +48,37 @@ TURNS: dict[str, Callable[[float, float, float, float], Box]] = {
 }
 
 
-def read_page(page: Any, number: int) -> PageText:
-    """Return the text of a page of pypdfium2, `number` from 1."""
+def read_page(page: Any, number: int, *, is_numbered: bool = False) -> PageText:
+    """Return the text of a page of pypdfium2, `number` from 1, without what is outside of its visible part.
+
+    `is_numbered` tells that the lines of the page before have numbers.
+    """
     text_page = page.get_textpage()
     try:
-        reader = _WordReader(text_page, is_upside_down=page.get_rotation() == 180)
-        lines = tuple(map(_text_line, reading_order(list(reader.segments()))))
-        _, bottom, _, top = reader.turn(*page.get_bbox())
-        return PageText(number=number, lines=lines, bottom=bottom, top=top)
+        reader = _WordReader(text_page, page.get_bbox(), is_upside_down=page.get_rotation() == 180)
+        groups = reader.groups()
+        kept = [without_line_numbers(group, is_numbered=is_numbered) for group in groups]
+        _, bottom, _, top = reader.frame
+        return PageText(
+            number=number,
+            lines=tuple(_text_line(row) for group in kept for row in reading_order(group)),
+            bottom=bottom,
+            top=top,
+            unreadable=reader.unreadable,
+            outside=reader.outside,
+            line_numbers=sum(map(len, groups)) - sum(map(len, kept)),
+        )
     finally:
         text_page.close()
 
 
 def _text_line(row: Sequence[Segment]) -> TextLine:
+    text = " ".join(segment.text for segment in row).replace(f"{HYPHEN} ", "")
     return TextLine(
-        text=" ".join(segment.text for segment in row).replace(f"{HYPHEN} ", ""),
+        text=text if text.isascii() else normalize("NFC", text),
         left=row[0].left,
         right=row[-1].right,
-        cells=tuple((segment.left, segment.right) for segment in row),
+        cells=tuple(row),
         top=max(segment.top for segment in row),
         bottom=min(segment.bottom for segment in row),
     )
@@ -66,35 +87,73 @@ def _text_line(row: Sequence[Segment]) -> TextLine:
 class _WordReader:
     """Reader of a page's words with their boxes."""
 
-    def __init__(self, text_page: Any, *, is_upside_down: bool) -> None:
-        from pypdfium2.raw import FS_RECTF, FPDFText_GetLooseCharBox
+    def __init__(self, text_page: Any, page_box: Box, *, is_upside_down: bool) -> None:
+        from pypdfium2.raw import FS_RECTF, FPDFText_GetLooseCharBox, FPDFText_HasUnicodeMapError
 
-        self._text = _characters(text_page)
         self._raw, self._get_box = text_page.raw, FPDFText_GetLooseCharBox
         self._rect = FS_RECTF()
         self._rect_ref = ctypes.byref(self._rect)
-        self._spans = [word.span() for word in WORD.finditer(self._text)]
-        self.turn = TURNS[self._direction(is_upside_down=is_upside_down)]
+        text, self.unreadable = legible_text(
+            _characters(text_page), partial(FPDFText_HasUnicodeMapError, self._raw)
+        )
+        self._text = join_accents(text, self._box)
+        self._spans = list(split_note_marks(WORD.finditer(self._text), self._box))
+        counts = self._sample_directions(is_upside_down=is_upside_down)
+        self._main = counts.most_common(1)[0][0] if counts else "right"
+        self._is_mixed = len(counts) > 1
+        #: direction of the latest long word by the angle of its characters, in quarters of a turn
+        self._by_angle: dict[int, str] = {}
+        self._page_box = page_box
+        #: edges of the visible part of the page as most of its text reads, and characters outside of it
+        self.frame = TURNS[self._main](*page_box)
+        self.outside = 0
 
-    def segments(self) -> Iterator[Segment]:
-        """Yield the runs of words without a wide gap, in the order in which they were set."""
-        for line, words in enumerate(self._lines()):
+    def groups(self) -> list[list[Segment]]:
+        """Return the segments of each direction of text, in the order in which they were set."""
+        turned: dict[str, list[Span]] = {}
+        groups = [list(self._segments(self._spans, self._main, turned))]
+        groups += [list(self._segments(spans, name, None)) for name, spans in turned.items()]
+        is_first_turned = bool(turned) and self._spans[0] in (spans[0] for spans in turned.values())
+        return [*groups[1:], groups[0]] if is_first_turned else groups
+
+    def _segments(
+        self, spans: Sequence[Span], direction: str, turned: dict[str, list[Span]] | None
+    ) -> Iterator[Segment]:
+        """Yield the runs of words without a wide gap."""
+        left, bottom, right, top = TURNS[direction](*self._page_box)
+        for line, words in enumerate(self._lines(spans, direction, turned)):
             run: list[Segment] = []
             for word in _join_spaced(words):
+                if word.left > right or word.right < left or word.bottom > top or word.top < bottom:
+                    self.outside += len(word.text)
+                    continue
                 if run and _gap(run[-1], word) > WIDE_GAP * word.height:
                     yield _join(run, line)
                     run = []
                 run.append(word)
-            yield _join(run, line)
+            if run:
+                yield _join(run, line)
 
-    def _lines(self) -> Iterator[list[Segment]]:
-        """Yield the words of each line; pdfium divides some lines and words, and joins other lines."""
+    def _lines(
+        self, spans: Sequence[Span], direction: str, turned: dict[str, list[Span]] | None
+    ) -> Iterator[list[Segment]]:
+        """Yield the words of each line; pdfium divides some lines and words, and joins other lines.
+
+        Words that read in another direction are added to `turned`, unless it is None.
+        """
+        turn = TURNS[direction]
         line: list[Segment] = []
         end = 0
-        for span in self._spans:
-            word = self._word(*span)
+        for span in spans:
+            word, is_tall = self._word(*span, turn)
             if not word.text.strip(HYPHEN):  # nothing but characters that are dropped
                 continue
+            if turned is not None and (is_tall or self._is_mixed):
+                name = self._direction_of(*span, is_tall=is_tall)
+                if name != direction:
+                    self._is_mixed = True
+                    turned.setdefault(name, []).append(span)
+                    continue
             between = self._text[end : span[0]]
             end = span[1]
             if line and not (
@@ -109,38 +168,59 @@ class _WordReader:
         if line:
             yield line
 
-    def _direction(self, *, is_upside_down: bool) -> str:
-        """Return the direction in which most of the text reads; to the left does Arabic, too."""
+    def _sample_directions(self, *, is_upside_down: bool) -> Counter[str]:
+        """Return the directions in which the first long words read; to the left does Arabic, too."""
         counts: Counter[str] = Counter()
         for start, end in self._spans:
-            if end - start > 2:
-                first, last = self._box(start), self._box(end - 1)
-                across, up = last[0] - first[0], last[1] - first[1]
-                level = "left" if across < 0 and is_upside_down else "right"
-                counts[level if abs(across) >= abs(up) else "up" if up > 0 else "down"] += 1
+            if end - start >= LONG_WORD:
+                name = self._long_direction(start, end)
+                counts[name if name != "left" or is_upside_down else "right"] += 1
                 if counts.total() > DIRECTION_WORDS:
                     break
-        return counts.most_common(1)[0][0] if counts else "right"
+        return counts
+
+    def _long_direction(self, start: int, end: int) -> str:
+        first, last = self._box(start), self._box(end - 1)
+        across, up = last[0] - first[0], last[1] - first[1]
+        if abs(across) >= abs(up):
+            return "left" if across < 0 else "right"
+        return "up" if up > 0 else "down"
+
+    def _direction_of(self, start: int, end: int, *, is_tall: bool) -> str:
+        """Return the direction of a word; that of a short one is of the long one before at its angle."""
+        from pypdfium2.raw import FPDFText_GetCharAngle
+
+        angle = round(FPDFText_GetCharAngle(self._raw, start) / (pi / 2)) % 4
+        if end - start >= LONG_WORD:
+            self._by_angle[angle] = self._long_direction(start, end) if is_tall else self._main
+        return self._by_angle.get(angle, self._main)
 
     def _box(self, index: int) -> Box:
-        rect = self._rect
-        rect.left = rect.bottom = rect.right = rect.top = 0.0
         self._get_box(self._raw, index, self._rect_ref)
+        rect = self._rect
         return rect.left, rect.bottom, rect.right, rect.top
 
-    def _word(self, start: int, end: int) -> Segment:
-        text = self._text[start:end].translate(CLEANED)
-        last = end - 1 - (text.endswith(HYPHEN) and len(text) > 1)
-        box = first = self.turn(*self._box(start))
+    def _word(self, start: int, end: int, turn: Callable[[float, float, float, float], Box]) -> _PlacedWord:
+        """Return a word, and whether it is long and reads upwards or downwards."""
+        text = self._text[start:end]
+        if not text.isalpha():
+            text = text.translate(CLEANED)
+        last = end - 1 - (len(text) > 1 and text[-1] == HYPHEN)
+        left, bottom, right, top = turn(*self._box(start))
+        first_width = right - left
+        is_tall = False
         if last > start:
-            other = self.turn(*self._box(last))
-            box = (
-                min(first[0], other[0]),
-                min(first[1], other[1]),
-                max(first[2], other[2]),
-                max(first[3], other[3]),
-            )
-        return Segment(text, 0, box[0], box[2], box[3], box[1], box[2] - box[0])
+            other = turn(*self._box(last))
+            is_tall = end - start >= LONG_WORD and abs(other[1] - bottom) > STEEP * abs(other[0] - left)
+            if other[0] < left:
+                left = other[0]
+            if other[1] < bottom:
+                bottom = other[1]
+            if other[2] > right:
+                right = other[2]
+            if other[3] > top:
+                top = other[3]
+        return Segment(text, 0, left, right, top, bottom, first_width), is_tall
 
 
 def _characters(text_page: Any) -> str:
@@ -161,8 +241,8 @@ def _characters(text_page: Any) -> str:
 
 def _is_beside(word: Segment, following: Segment) -> bool:
     """Return whether both words stand at about the same height."""
-    distance = word.top + word.bottom - following.top - following.bottom
-    return abs(distance) < max(word.height, following.height)
+    distance = abs(word.top + word.bottom - following.top - following.bottom)
+    return distance < word.height or distance < following.height
 
 
 def _is_near(word: Segment, following: Segment) -> bool:
@@ -197,6 +277,9 @@ def _join(words: Sequence[Segment], line: int) -> Segment:
 
 def _join_spaced(words: Sequence[Segment]) -> Iterator[Segment]:
     """Yield the words, letters that are set apart joined: `A N N U A L   R E P O R T` is two words."""
+    if sum(len(word.text) == 1 for word in words) < SPACED_LETTERS:
+        yield from words
+        return
     letters: list[Segment] = []
     for word in words:
         if len(word.text) == 1:

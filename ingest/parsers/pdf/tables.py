@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ingest.parsers.pdf.types import TextLine
+from ingest.parsers.pdf.types import Segment, TextLine
 
 #: lines of a table with its header, and distance in points up to which the edges of two cells are one
 MIN_ROWS: Final = 3
@@ -37,16 +37,18 @@ def _is_below(row: TextLine, following: TextLine) -> bool:
     """
     above = _cells(row)[1:]
     may_be_prose = following.text[:1].islower()
-    for (_, end), (left, right) in pairwise(_cells(following)):
-        is_apart = right - left < MAX_NUMBER * following.height and left - end > MIN_GAP * following.height
-        is_short = is_apart and not may_be_prose
-        for above_left, above_right in above:
-            if abs(left - above_left) < SAME_EDGE or (is_short and abs(right - above_right) < SAME_EDGE):
+    for before, cell in pairwise(_cells(following)):
+        is_apart = cell.left - before.right > MIN_GAP * following.height
+        is_short = is_apart and cell.right - cell.left < MAX_NUMBER * following.height and not may_be_prose
+        for other in above:
+            if abs(cell.left - other.left) < SAME_EDGE:
+                return True
+            if is_short and abs(cell.right - other.right) < SAME_EDGE:
                 return True
     return False
 
 
-def _cells(line: TextLine) -> Sequence[tuple[float, float]]:
+def _cells(line: TextLine) -> Sequence[Segment]:
     """Return the cells of a line, without a bullet or a number before its text."""
-    left, right = line.cells[0] if line.cells else (0.0, 0.0)
-    return line.cells[1:] if right - left < MARKER * line.height else line.cells
+    cells = line.cells
+    return cells[1:] if cells and cells[0].right - cells[0].left < MARKER * line.height else cells

@@ -5,6 +5,10 @@ from typing import Final, NamedTuple
 
 #: mark of a word that continues in the next line, until the whole document is read
 HYPHEN: Final = "\x02"
+#: left, bottom, right, top in points, of text that reads from left to right
+Box = tuple[float, float, float, float]
+#: first character of a word on its page, and the one after its last
+Span = tuple[int, int]
 
 
 class Segment(NamedTuple):
@@ -35,8 +39,8 @@ class TextLine:
     top: float
     bottom: float
     right: float = 0.0
-    #: left and right edge of each run of words without a wide gap
-    cells: tuple[tuple[float, float], ...] = ()
+    #: its runs of words without a wide gap
+    cells: tuple[Segment, ...] = ()
     #: None when its position decides
     begins_paragraph: bool | None = None
 
@@ -52,7 +56,13 @@ class PageText:
 
     number: int
     lines: tuple[TextLine, ...]
-    #: values of form fields, notes and names of attached files, which stand below the lines
+    #: characters that were left out because no language has them, or the page doesn't show them
+    unreadable: int = 0
+    outside: int = 0
+    hidden: int = 0
+    #: line numbers that were left out
+    line_numbers: int = 0
+    #: values of form fields, notes, links and names of attached files, which stand below the lines
     extras: tuple[str, ...] = ()
     #: lower and upper edge of the visible part of the page
     bottom: float = 0.0

@@ -1,0 +1,86 @@
+"""Numbers of lines at the margin of drafts, pleadings and listings."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter
+from statistics import median
+from typing import Final
+
+from ingest.parsers.pdf.columns import LOWER_SHARE, MIN_WORDS, SAME_EDGE
+from ingest.parsers.pdf.paragraphs import CLAUSE_END
+from ingest.parsers.pdf.types import Segment
+
+#: numbers of a column, what they count by, and digits of one
+MIN_NUMBERS, STEPS, MAX_DIGITS = 4, (1, 5, 10), 5
+#: share of lines beside them that may have several cells, as rows of a table do
+CELL_SHARE: Final = 0.3
+
+
+def without_line_numbers(segments: Sequence[Segment], *, is_numbered: bool = False) -> Sequence[Segment]:
+    """Return the segments of a page without a column of line numbers at its left or right margin.
+
+    Items of a list and rows of a table may be numbered, too. Unlike them, numbered lines begin in lower case
+    where they go on with a sentence.
+
+    Args:
+        segments: in the order in which they were set.
+        is_numbered: the lines of the page before are, so that a few numbers are enough.
+    """
+    numbers = [each for each in segments if each.text.isdecimal() and len(each.text) <= MAX_DIGITS]
+    if not numbers or (len(numbers) < MIN_NUMBERS and not is_numbered):
+        return segments
+    found = set(map(id, numbers))
+    others = [each for each in segments if id(each) not in found]
+    for column in _columns(numbers):
+        if _is_at_margin(column, others) and (is_numbered or _is_text(column, others)):
+            numbered = set(map(id, column))
+            return [each for each in segments if id(each) not in numbered]
+    return segments
+
+
+def _columns(numbers: Sequence[Segment]) -> Iterator[list[Segment]]:
+    """Yield the numbers that are flush on one side and count lines downwards, the longest run of each place."""
+    for edge in (attrgetter("right"), attrgetter("left")):
+        flush: list[Segment] = []
+        for each in sorted(numbers, key=edge):
+            if flush and edge(each) - edge(flush[0]) > SAME_EDGE:
+                yield _longest_count(flush)
+                flush = []
+            flush.append(each)
+        yield _longest_count(flush)
+
+
+def _longest_count(flush: Sequence[Segment]) -> list[Segment]:
+    longest: list[Segment] = []
+    run: list[Segment] = []
+    step = 0
+    for each in sorted(flush, key=lambda number: -number.top):
+        added = int(each.text) - int(run[-1].text) if run else 0
+        if not run or added not in STEPS or (len(run) > 1 and added != step):
+            run = run[-1:] if added in STEPS else []
+        step = added
+        run.append(each)
+        longest = max(longest, run, key=len)
+    return list(longest)
+
+
+def _is_at_margin(column: Sequence[Segment], others: Sequence[Segment]) -> bool:
+    left, right = min(each.left for each in column), max(each.right for each in column)
+    return all(each.left > right for each in others) or all(each.right < left for each in others)
+
+
+def _is_text(column: Sequence[Segment], others: Sequence[Segment]) -> bool:
+    """Return whether the lines beside the numbers go on in lower case, as sentences and code do."""
+    if len(column) < MIN_NUMBERS:
+        return False
+    top, bottom = column[0].top, column[-1].bottom
+    beside = sorted(
+        (each for each in others if bottom < each.top and each.bottom < top), key=lambda each: -each.top
+    )
+    if len(beside) < MIN_NUMBERS or median(each.text.count(" ") + 1 for each in beside) < MIN_WORDS:
+        return False
+    pairs = list(pairwise(beside))
+    cells = sum(other.top > one.top - one.height / 2 for one, other in pairs)
+    lower = sum(other.text[0].islower() and not CLAUSE_END.search(one.text) for one, other in pairs)
+    is_list = lower == len(pairs) and beside[0].text[0].islower()
+    return lower >= LOWER_SHARE * len(pairs) and not is_list and cells <= CELL_SHARE * len(pairs)
