@@ -1,13 +1,20 @@
-"""Texts that stand on a page apart from its contents: values of form fields, notes and attached files."""
+"""Texts apart from the contents of a page: values of form fields, notes, targets of links, attached files."""
 
 import ctypes
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from typing import Any, Final
 
+from ingest.parsers.office.links import link_line
 from ingest.parsers.outline_writer import one_line
+from ingest.parsers.pdf.types import Box
 
 #: annotations that are read of one page, attachments of one document, and characters of one text
 MAX_ANNOTATIONS, MAX_ATTACHMENTS, MAX_CHARS = 2_000, 1_000, 20_000
+#: beginning of an address that texts leave out, and characters of a link's text
+ADDRESS: Final = re.compile(r"(?:https?://(?:www\.)?|mailto:)", re.IGNORECASE)
+LABEL_CHARS: Final = 300
 #: flag of an annotation that no viewer shows, and of a field for a password
 HIDDEN, PASSWORD = 1 << 1, 1 << 13
 #: names of "checked" that say nothing else
@@ -29,19 +36,60 @@ def read_annotations(page: Any, form: Any) -> list[str]:
     Fields have their label, notes their author. Links are left out; so is the text that is highlighted, which
     is that of the page.
     """
-    from pypdfium2 import raw
-
-    texts: dict[str, None] = {}
-    for index in range(min(raw.FPDFPage_GetAnnotCount(page.raw), MAX_ANNOTATIONS)):
-        annotation = raw.FPDFPage_GetAnnot(page.raw, index)
-        if not annotation:
-            continue
-        try:
-            texts[one_line(_text_of(annotation, form))] = None
-        finally:
-            raw.FPDFPage_CloseAnnot(annotation)
+    texts = dict.fromkeys(one_line(_text_of(annotation, form)) for annotation in _annotations(page))
     texts.pop("", None)
     return list(texts)
+
+
+def read_links(page: Any, lines: Iterable[str]) -> list[str]:
+    """Return a line with text and target for each link of a page to an address that its `lines` don't have."""
+    boxes: dict[str, list[Box]] = {}
+    for annotation in _annotations(page):
+        if (target := _target(page.pdf, annotation)) and ":" in target:
+            boxes.setdefault(target, []).append(_box(annotation))
+    if not boxes:
+        return []
+    shown = "".join("".join(lines).split()).casefold()
+    unknown = [target for target in boxes if ADDRESS.sub("", target).rstrip("/").casefold() not in shown]
+    if not unknown:
+        return []
+    with closing(page.get_textpage()) as text_page:
+        return [
+            link_line(
+                " ".join(text_page.get_text_bounded(*box) for box in boxes[target])[:LABEL_CHARS], target
+            )
+            for target in unknown
+        ]
+
+
+def _annotations(page: Any) -> Iterator[Any]:
+    from pypdfium2 import raw
+
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page.raw), MAX_ANNOTATIONS)):
+        if annotation := raw.FPDFPage_GetAnnot(page.raw, index):
+            try:
+                yield annotation
+            finally:
+                raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _target(document: Any, annotation: Any) -> str:
+    """Return the address that a link leads to, '' for a place of the document and for what is no link."""
+    from pypdfium2 import raw
+
+    action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
+    size = raw.FPDFAction_GetURIPath(document.raw, action, None, 0)
+    buffer = ctypes.create_string_buffer(max(1, size))
+    raw.FPDFAction_GetURIPath(document.raw, action, buffer, size)
+    return buffer.value[:MAX_CHARS].decode(errors="replace")
+
+
+def _box(annotation: Any) -> Box:
+    from pypdfium2.raw import FPDFAnnot_GetRect, FS_RECTF
+
+    rect = FS_RECTF()
+    FPDFAnnot_GetRect(annotation, rect)
+    return rect.left, rect.bottom, rect.right, rect.top
 
 
 def read_attachments(document: Any) -> list[str]:

@@ -9,14 +9,16 @@ from typing import Any
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.images.ocr import is_ocr_installed
 from ingest.parsers.omissions import OmissionLog
-from ingest.parsers.pdf.annotations import load_form, read_annotations, read_attachments
+from ingest.parsers.pdf.annotations import load_form, read_annotations, read_attachments, read_links
 from ingest.parsers.pdf.bookmarks import read_bookmarks
 from ingest.parsers.pdf.outline import lay_out
+from ingest.parsers.pdf.page_objects import LayerTests, PageObjects, has_layers
 from ingest.parsers.pdf.page_text import read_page
 from ingest.parsers.pdf.running_heads import without_running_lines
-from ingest.parsers.pdf.scanned import is_scanned, recognise_page
+from ingest.parsers.pdf.scanned import is_scanned, is_unreadable, recognise_page
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import PageText
+from ingest.parsers.pdf.xfa import placeholder_chars, read_xfa
 from ingest.parsers.types import FileType, Outline, PageSpan
 from kebab.sandbox.progress import report_progress
 
@@ -24,6 +26,8 @@ from kebab.sandbox.progress import report_progress
 MAX_PAGES = 10_000
 #: pages that OCR reads: each takes a second or more
 MAX_RECOGNISED = 100
+#: start of a PDF, before which there may be other bytes, such as the header of a message that it came in
+START, MAX_START = b"%PDF-", 1_024
 #: bytes at a file's end that contain its trailer
 TAIL_BYTES = 2_048
 _CUT = "the file ends before its end was written; read is what could be repaired"
@@ -33,24 +37,30 @@ CATALOGUE = re.compile(rb"\b(\d{1,10}) (\d{1,5}) obj\s*<<[^<>]{0,2000}?/Type\s*/
 
 
 def parse_pdf(content: bytes, file: FileType) -> Outline:
-    """Return the text of each page in reading order, pages without text by OCR where it is installed.
+    """Return the text of each page in reading order, of scanned pages by OCR where it is installed.
 
-    Below it are the values of form fields and the notes, on the last page the names of attached files.
+    Below it are the values of form fields, the notes and the targets of links, on the last page the names of
+    attached files. The page that stands in for an XFA form is replaced by the form's texts.
 
     Raises:
         ParseRefused: it needs a password (`encrypted`), has no readable page even after pdfium's own repair
             (`damaged`), or too many pages (`too_many_pages`).
     """
+    content = content[max(0, content.find(START, 0, MAX_START)) :]
     with _open_pdf(content) as document:
-        reader = _PdfReader(form=load_form(document))
+        reader = _PdfReader(form=load_form(document), layers=LayerTests() if has_layers(content) else None)
         for number in range(1, len(document) + 1):
             reader.read(document, number)
             report_progress()
+        reader.replace_placeholder(document)
         reader.add_to_last_page(read_attachments(document))
         information = document.get_metadata_dict()
         if not any(page.has_text or page.extras for page in reader.pages):
             return _outline_without_text(reader, information)
-        paged = lay_out(without_running_lines(reader.pages), read_bookmarks(document))
+        pages = without_running_lines(reader.pages)
+        left_out = sum(len(page.lines) for page in reader.pages) - sum(len(page.lines) for page in pages)
+        reader.omissions.omitted("repeated_lines", left_out)
+        paged = lay_out(pages, read_bookmarks(document))
         paged.omissions = reader.omissions
         is_cut = b"%%EOF" not in content[-TAIL_BYTES:]
         return paged.outline(
@@ -107,6 +117,10 @@ class _PdfReader:
 
     #: handle for form fields, None without
     form: Any = None
+    #: None for a document without layers
+    layers: LayerTests | None = None
+    #: links so far; pages repeat those of their head and foot
+    links: set[str] = field(default_factory=set)
     pages: list[PageText] = field(default_factory=list)
     omissions: OmissionLog = field(default_factory=OmissionLog)
     damaged: int = 0
@@ -125,9 +139,36 @@ class _PdfReader:
             return
         # closed, or a long document would hold all of its pages in memory
         with closing(page):
-            text = read_page(page, number)
-            text = text if text.has_text else self._recognise(page, text)
-            self.pages.append(replace(text, extras=tuple(read_annotations(page, self.form))))
+            objects = PageObjects.of(page)
+            hidden = objects.hide(page, self.layers)
+            is_numbered = bool(self.pages) and self.pages[-1].line_numbers > 0
+            text = replace(read_page(page, number, is_numbered=is_numbered), hidden=hidden)
+            text = self._recognise(page, objects, text)
+            links = [
+                link
+                for link in read_links(page, [line.text for line in text.lines])
+                if link not in self.links
+            ]
+            self.links.update(links)
+            self.pages.append(replace(text, extras=(*read_annotations(page, self.form), *links)))
+            self._report(text)
+
+    def _report(self, text: PageText) -> None:
+        where = f"page {text.number}"
+        self.omissions.omitted("unreadable_text", text.unreadable, where)
+        self.omissions.omitted("hidden_text", text.hidden, where)
+        self.omissions.omitted("outside_page", text.outside, where)
+        self.omissions.omitted("line_numbers", text.line_numbers, where)
+
+    def replace_placeholder(self, document: Any) -> None:
+        """Put the texts of an XFA form in place of the page that stands in for it."""
+        if not (characters := placeholder_chars(document, self.pages)):
+            return
+        self.omissions.omitted("placeholders", characters, "page 1")
+        texts = read_xfa(document)
+        if not texts:
+            self.omissions.omitted("closed_parts", where="XFA form")
+        self.pages[0] = replace(self.pages[0], lines=(), extras=(*texts, *self.pages[0].extras))
 
     def add_to_last_page(self, texts: Sequence[str]) -> None:
         """Add texts that stand on no page."""
@@ -135,14 +176,15 @@ class _PdfReader:
             last = self.pages[-1]
             self.pages[-1] = replace(last, extras=(*last.extras, *texts))
 
-    def _recognise(self, page: Any, empty: PageText) -> PageText:
-        if not is_scanned(page):
-            return empty
-        if not is_ocr_installed() or self.recognised >= MAX_RECOGNISED:
-            self.omissions.omitted("scanned_pages", where=f"page {empty.number}")
-            return empty
-        self.recognised += 1
-        return recognise_page(page, empty)
+    def _recognise(self, page: Any, objects: PageObjects, text: PageText) -> PageText:
+        is_picture = is_scanned(page, objects, text)
+        if not (is_picture or is_unreadable(text)):
+            return text
+        if is_ocr_installed() and self.recognised < MAX_RECOGNISED:
+            self.recognised += 1
+            return recognise_page(page, text)
+        self.omissions.omitted("scanned_pages", int(is_picture), f"page {text.number}")
+        return text
 
 
 def _outline_without_text(reader: _PdfReader, information: Mapping[str, str]) -> Outline:
