@@ -9,12 +9,13 @@ CATALOGUE, PAGES, FONT, FIRST_PAGE = 1, 2, 3, 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page of A4: lines of text as (left, bottom, text), and annotations as dictionaries."""
+    """A page, of A4 unless it has a box: lines of text as (left, bottom, text), and annotations as dictionaries."""
 
     lines: Sequence[tuple[float, float, str]] = ()
     annotations: Sequence[str] = ()
     size: int = 10
     rotation: int = 0
+    box: str = "0 0 595 842"
     #: matrix of its text
     turn: str = ""
     #: operators after those of its lines, entries of its resources, and of its own dictionary
@@ -36,7 +37,7 @@ def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None 
         content = f"{page.turn} cm\n{content}" if page.turn else content
         content += f"\n{page.operators}"
         written[number] = (
-            f"<</Type/Page/Parent {PAGES} 0 R/MediaBox[0 0 595 842]/Rotate {page.rotation}"
+            f"<</Type/Page/Parent {PAGES} 0 R/MediaBox[{page.box}]/Rotate {page.rotation}"
             f"/Resources<</Font<</F1 {FONT} 0 R>>{page.resources}>>/Contents {number + 1} 0 R"
             f"/Annots[{' '.join(page.annotations)}]{page.entries}>>"
         )

@@ -3,9 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ingest.parsers.pdf.bookmarks import headings_on
-from ingest.parsers.pdf.paragraphs import CLAUSE_END, paragraphs, without_hyphens, words_of
+from ingest.parsers.pdf.marks import NOTE_SIZE
+from ingest.parsers.pdf.paragraphs import (
+    CLAUSE_END,
+    goes_on,
+    join_lines,
+    paragraphs,
+    split_sentence,
+    without_hyphens,
+    words_of,
+)
 from ingest.parsers.pdf.tables import split_tables
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 from ingest.parsers.types import Block, BlockKind, LineSpan, OutlineDraft, PageSpan
@@ -19,31 +29,83 @@ class PagedText(OutlineDraft):
     words: set[str]
 
 
+@dataclass(slots=True)
+class _Run:
+    """Lines of a page that become one block."""
+
+    kind: BlockKind
+    lines: Sequence[TextLine]
+    heading: Bookmark | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether it is a header or footer of several pages."""
+        return self.kind == "paragraph" and all(line.is_running for line in self.lines)
+
+
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
-    """Return the text of the pages in their order; a page without lines is skipped."""
+    """Return the text of the pages in their order; a page without lines is skipped.
+
+    A sentence that goes on over the end of a page is complete on the page where it begins.
+    """
     by_page: defaultdict[int, list[Bookmark]] = defaultdict(list)
     for bookmark in bookmarks:
         by_page[bookmark.page].append(bookmark)
     paged = PagedText(words=words_of(line.text for page in pages for line in page.lines))
-    for page in pages:
-        if page.lines or page.extras:
-            _add_page(paged, page, by_page[page.number])
+    laid_out = [(page, list(_page_runs(page, by_page[page.number]))) for page in pages]
+    filled = [runs for _, runs in laid_out if runs]
+    for before, after in pairwise(filled):
+        _complete_sentence(before, after)
+    for page, runs in laid_out:
+        if runs or page.extras:
+            _add_page(paged, page, runs)
     return paged
 
 
-def _add_page(paged: PagedText, page: PageText, bookmarks: Sequence[Bookmark]) -> None:
-    if paged.lines:
-        paged.walls.append(len(paged.lines) + 1)
-    origin = PageSpan(page.number)
+def _page_runs(page: PageText, bookmarks: Sequence[Bookmark]) -> Iterator[_Run]:
     for lines, heading in _runs(page, headings_on(page, bookmarks)):
         if heading is not None:
-            texts = [without_hyphens(line.text, paged.words) for line in lines] or [heading.title]
-            _add_block(paged, texts, origin, kind="heading", text=heading.title, level=heading.level)
+            yield _Run("heading", lines, heading)
             continue
         for is_table, part in split_tables(lines):
             for run in [part] if is_table else paragraphs(part):
-                texts = [without_hyphens(line.text, paged.words) for line in run]
-                _add_block(paged, texts, origin, kind="table" if is_table else "paragraph")
+                yield _Run("table" if is_table else "paragraph", run)
+
+
+def _complete_sentence(before: Sequence[_Run], after: list[_Run]) -> None:
+    """Move the end of a sentence from the first paragraph of a page to the last one of the page before."""
+    following = next((run for run in after if not run.is_running), None)
+    if following is None or following.kind != "paragraph":
+        return
+    height = following.lines[0].height
+    body = (run for run in reversed(before) if not run.is_running and run.lines and not _is_note(run, height))
+    last = next(body, None)
+    if last is None or last.kind != "paragraph" or not goes_on(last.lines, following.lines):
+        return
+    rest, kept = split_sentence(following.lines)
+    if rest:
+        last.lines = [*last.lines[:-1], *join_lines([last.lines[-1], *rest])]
+        following.lines = kept
+        if not kept:
+            after.remove(following)
+
+
+def _is_note(run: _Run, height: float) -> bool:
+    """Return whether it is in smaller print than the text, as notes at the foot of a page are."""
+    return all(line.height < NOTE_SIZE * height for line in run.lines)
+
+
+def _add_page(paged: PagedText, page: PageText, runs: Sequence[_Run]) -> None:
+    if paged.lines:
+        paged.walls.append(len(paged.lines) + 1)
+    origin = PageSpan(page.number)
+    for run in runs:
+        texts = [without_hyphens(line.text, paged.words) for line in run.lines]
+        if run.heading is None:
+            _add_block(paged, texts, origin, kind=run.kind)
+        else:
+            title, level = run.heading.title, run.heading.level
+            _add_block(paged, texts or [title], origin, kind="heading", text=title, level=level)
     if page.extras:
         _add_block(paged, page.extras, origin, kind="list")
 

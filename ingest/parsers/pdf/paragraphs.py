@@ -15,6 +15,9 @@ MAX_PITCH_HEIGHTS = 2.3
 #: ratio of font sizes that begins another paragraph
 OTHER_SIZE = 1.2
 BULLET = re.compile(r"(?:[•‣◦▪●–*-]|\(?[0-9a-z]{1,2}[.)])\s", re.IGNORECASE)
+#: lines over which a sentence may go on from another page, and its end
+MAX_REST = 8
+SENTENCE_END = re.compile(r"[.!?…](?:[\"'»”’)\]]*)(?=\s|$)|[。！？][」』）]?")
 CLAUSE_END = re.compile(r"[.!?:…。！？][\"'»”’)\]]*$")
 LINE_HYPHEN = re.compile(rf"(?<=[^\W_])(?:[-\u00ad\u2010]{HYPHEN}?|{HYPHEN})$")
 #: words after a hyphen that stands for the rest of a word: "Haupt- und Nebeneingang", "pre- and post-war"
@@ -69,11 +72,11 @@ def paragraphs(lines: Sequence[TextLine]) -> Iterator[list[TextLine]]:
     run: list[TextLine] = []
     for line in lines:
         if run and _begins(run[-1], line, pitch):
-            yield _join_lines(run)
+            yield join_lines(run)
             run = []
         run.append(line)
     if run:
-        yield _join_lines(run)
+        yield join_lines(run)
 
 
 def _usual_pitch(lines: Sequence[TextLine]) -> float:
@@ -94,13 +97,13 @@ def _begins(before: TextLine, line: TextLine, usual_pitch: float) -> bool:
         return True
     if pitch < -line.height and not (line.text[:1].islower() and not CLAUSE_END.search(before.text)):
         return True
-    if max(before.height, line.height) > OTHER_SIZE * min(before.height, line.height):
+    if not _is_alike(before, line):
         return True
     is_indented = line.left - before.left > INDENT * line.height
     return (is_indented and bool(CLAUSE_END.search(before.text))) or bool(BULLET.match(line.text))
 
 
-def _join_lines(lines: Sequence[TextLine]) -> list[TextLine]:
+def join_lines(lines: Sequence[TextLine]) -> list[TextLine]:
     """Return the lines with each word in the line where it begins, and Chinese and Japanese lines joined.
 
     A joined word has HYPHEN where it was divided at a hyphen.
@@ -121,6 +124,35 @@ def _join_lines(lines: Sequence[TextLine]) -> list[TextLine]:
         if text:
             joined.append(replace(line, text=text))
     return joined
+
+
+def goes_on(lines: Sequence[TextLine], following: Sequence[TextLine]) -> bool:
+    """Return whether a paragraph goes on in the first one of another page.
+
+    Before a capital letter it does where its last line is full and both have several lines.
+    """
+    last, first = lines[-1], following[0]
+    text = last.text[-TAIL_CHARS:]
+    if CLAUSE_END.search(text) or BULLET.match(first.text) or not _is_alike(last, first):
+        return False
+    if first.text[:1].islower() or (CJK.match(text[-1:]) and CJK.match(first.text)):
+        return True
+    is_full = last.right + KINSOKU * last.height > max(line.right for line in lines)
+    return is_full and min(len(lines), len(following)) > 1 and first.text[:1].isalpha()
+
+
+def _is_alike(one: TextLine, other: TextLine) -> bool:
+    return max(one.height, other.height) <= OTHER_SIZE * min(one.height, other.height)
+
+
+def split_sentence(lines: Sequence[TextLine]) -> tuple[list[TextLine], list[TextLine]]:
+    """Return the lines up to the end of the first sentence, and the others; no lines if its end is far."""
+    for index, line in enumerate(lines[:MAX_REST]):
+        if end := SENTENCE_END.search(line.text):
+            rest = line.text[end.end() :].lstrip()
+            kept = [replace(line, text=rest)] if rest else []
+            return [*lines[:index], replace(line, text=line.text[: end.end()])], [*kept, *lines[index + 1 :]]
+    return [], list(lines)
 
 
 def _continuation(before: TextLine, text: str, edge: float) -> str:

@@ -44,8 +44,10 @@ def _remaining_lines(page: PageText, running: Set[Mark], seen: set[Mark]) -> Ite
     at_edge = set(map(id, _edge_lines(page)))
     for line in page.lines:
         marks = running & _marks(line, page) if id(line) in at_edge else set()
-        if not marks or (seen.isdisjoint(marks) and not PAGE_NUMBER.fullmatch(line.text)):
+        if not marks:
             yield line
+        elif seen.isdisjoint(marks) and not PAGE_NUMBER.fullmatch(line.text):
+            yield replace(line, is_running=True)
         seen |= marks
 
 

@@ -43,6 +43,8 @@ class TextLine:
     cells: tuple[Segment, ...] = ()
     #: None when its position decides
     begins_paragraph: bool | None = None
+    #: header or footer of several pages, of which this is the first
+    is_running: bool = False
 
     @property
     def height(self) -> float:

@@ -74,6 +74,7 @@ def test_notes_are_read_with_their_author_on_their_page():
         "First page",
         "Note by Ïda East: Is the mast too high?",
         "Note: wrong year",
+        "Link: https://hidden.example",
         "Second page",
         "Note by Ïda East: Paid twice",
     ]
