@@ -78,7 +78,7 @@ def identify(content: bytes, path: str) -> FileType:
     head = content[:HEAD_BYTES]
     if named is not None and (named.mime in BINARY or named.media == "office"):
         named = None  # the name says that it is no text, so only the content decides
-    if _looks_binary(head) and (mime := _binary_mime(head, is_named=named is not None)):
+    if _looks_binary(head, is_named=named is not None) and (mime := _binary_mime(head, is_named=named is not None)):
         read_here = binary_type(path, mime)
         if read_here is None:
             raise _no_parser(mime, head, path)
@@ -117,9 +117,11 @@ def _no_parser(mime: str, head: bytes, path: str) -> ParseRefused:
     return ParseRefused("no_parser", f"no parser for {mime}")
 
 
-def _looks_binary(head: bytes) -> bool:
+def _looks_binary(head: bytes, *, is_named: bool) -> bool:
     signed = _signature_mime(head) or ""
-    if head.startswith(b"%PDF-") or signed.startswith(("application/rtf", "image/")):
+    is_pdf = signed == "application/pdf" and b" obj" in head and not is_named
+    begun = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if is_pdf or begun.startswith(b"%PDF-") or signed.startswith(("application/rtf", "image/")):
         return True
     if head.startswith((*MARKS, codecs.BOM_UTF8)) or wide_charset(head):
         return False

@@ -130,7 +130,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "web_archive": 2,
         "table": 3,
         "log": 2,
-        "pdf": 3,
+        "pdf": 4,
         "odf": 3,
         "rtf": 2,
         "mbox": 2,

@@ -16,14 +16,17 @@ SAMPLED: Final = 50
 #: control codes, private characters and the one for an unknown character
 NO_LANGUAGE: Final = re.compile("[\0\1\3-\x08\x0e-\x1f\ue000-\uf8ff\ufffd\U000f0000-\U0010fffd]")
 WORD: Final = re.compile(r"\S+")
+MIXED: Final = re.compile(r"\d[^\W\d_]|[^\W\d_]\d")
 #: letters that make up half of any text in Latin script, and their share of a page below which it is judged
 COMMON, COMMON_SHARE, JUDGED_SHARE = "eaintrosldu", 0.5, 0.35
 #: score of CLD2 for a language: a sentence had 429 to 1,536 in six languages, moved letters up to 250
 LANGUAGE_SCORE: Final = 320
 #: letters that CLD2 needs; shares of letters and of common ones for fewer
 MIN_LETTERS, LETTER_SHARE, SHORT_SHARE = 24, 0.8, 0.6
+#: different letters of moved text, which hexadecimal numbers don't have
+MANY_LETTERS: Final = 16
 #: a page consists of codes if so many different signs are each a hundredth of it, and few characters are letters
-MIN_SIGNS, FEW_LETTERS = 10, 0.3
+MIN_SIGNS, FEW_LETTERS = 10, 0.1
 #: move of most TrueType fonts, and the first number of a glyph from which on their order is that of Mac Roman
 GLYPH_MOVE, FIRST_MAC, LAST_MAC = 29, 98, 225
 
@@ -57,7 +60,8 @@ def _illegible_words(text: str, codes: Container[int]) -> Iterator[tuple[int, in
     """Yield the words of which most are codes or in no language; a single one may be an icon or a formula."""
     for word in WORD.finditer(text):
         bad = sum(place in codes or bool(NO_LANGUAGE.match(text[place])) for place in range(*word.span()))
-        if bad > 1 and 2 * bad > len(word[0]):
+        is_number = 2 * sum(map(str.isdecimal, word[0])) >= len(word[0])
+        if bad > 1 and 2 * bad > len(word[0]) and not is_number:
             yield word.span()
 
 
@@ -68,11 +72,13 @@ def _find_move(text: str) -> int:
 
     def share(move: int) -> float:
         spaces = counts[chr(ord(" ") - move)] if 0 < abs(move) <= ord(" ") else 0
-        return sum(counts[chr(ord(letter) - move)] for letter in COMMON) / max(1, total - spaces)
+        letters = (ord(letter) - move for letter in COMMON + COMMON.upper())
+        return sum(counts[chr(letter)] for letter in letters if letter > 0) / max(1, total - spaces)
 
     move = max(range(-94, 95), key=share)
-    is_text = share(move) >= COMMON_SHARE and _has_language("".join(_moved(each, move) for each in text))
-    return move if is_text else 0
+    moved = "".join(_moved(each, move) for each in text)
+    is_varied = len(set(filter(str.isalpha, moved.lower()))) > MANY_LETTERS
+    return move if is_varied and share(move) >= COMMON_SHARE and _has_language(moved) else 0
 
 
 def _moved(code: str, move: int) -> str:
@@ -92,7 +98,8 @@ def _has_language(text: str) -> bool:
     common = sum(each in COMMON for each in latin)
     if len(letters) < MIN_LETTERS:
         solid = sum(not each.isspace() for each in text)
-        return len(letters) >= LETTER_SHARE * solid and common >= SHORT_SHARE * len(latin)
+        is_mixed = MIXED.search(printable)
+        return not is_mixed and len(letters) >= LETTER_SHARE * solid and common >= SHORT_SHARE * len(latin)
     try:
         is_reliable, _, guesses = pycld2.detect(printable, bestEffort=True)
     except pycld2.error:
