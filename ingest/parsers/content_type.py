@@ -78,7 +78,9 @@ def identify(content: bytes, path: str) -> FileType:
     head = content[:HEAD_BYTES]
     if named is not None and (named.mime in BINARY or named.media == "office"):
         named = None  # the name says that it is no text, so only the content decides
-    if _looks_binary(head, is_named=named is not None) and (mime := _binary_mime(head, is_named=named is not None)):
+    if _looks_binary(head, is_named=named is not None) and (
+        mime := _binary_mime(head, is_named=named is not None)
+    ):
         read_here = binary_type(path, mime)
         if read_here is None:
             raise _no_parser(mime, head, path)

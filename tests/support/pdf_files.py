@@ -18,8 +18,9 @@ class Page:
     box: str = "0 0 595 842"
     #: matrix of its text
     turn: str = ""
-    #: operators after those of its lines, entries of its resources, and of its own dictionary
+    #: operators after those of its lines, fonts beside F1, further resources, and entries of its dictionary
     operators: str = ""
+    fonts: str = ""
     resources: str = ""
     entries: str = ""
 
@@ -38,11 +39,16 @@ def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None 
         content += f"\n{page.operators}"
         written[number] = (
             f"<</Type/Page/Parent {PAGES} 0 R/MediaBox[{page.box}]/Rotate {page.rotation}"
-            f"/Resources<</Font<</F1 {FONT} 0 R>>{page.resources}>>/Contents {number + 1} 0 R"
+            f"/Resources<</Font<</F1 {FONT} 0 R{page.fonts}>>{page.resources}>>/Contents {number + 1} 0 R"
             f"/Annots[{' '.join(page.annotations)}]{page.entries}>>"
         )
         written[number + 1] = f"<</Length {len(content)}>>stream\n{content}\nendstream"
     return _file(written)
+
+
+def stream(content: str, entries: str = "") -> str:
+    """Return an object with contents, such as a picture, a group of a page or the XML of a form."""
+    return f"<<{entries}/Length {len(content)}>>stream\n{content}\nendstream"
 
 
 def literal(text: str) -> str:

@@ -29,6 +29,8 @@ MANY_LETTERS: Final = 16
 MIN_SIGNS, FEW_LETTERS = 10, 0.1
 #: move of most TrueType fonts, and the first number of a glyph from which on their order is that of Mac Roman
 GLYPH_MOVE, FIRST_MAC, LAST_MAC = 29, 98, 225
+#: move of fonts of symbols
+PRIVATE_MOVE: Final = -0xF000
 
 
 def legible_text(text: str, has_no_map: Callable[[int], int]) -> tuple[str, int]:
@@ -75,7 +77,7 @@ def _find_move(text: str) -> int:
         letters = (ord(letter) - move for letter in COMMON + COMMON.upper())
         return sum(counts[chr(letter)] for letter in letters if letter > 0) / max(1, total - spaces)
 
-    move = max(range(-94, 95), key=share)
+    move = max((*range(-94, 95), PRIVATE_MOVE), key=share)
     moved = "".join(_moved(each, move) for each in text)
     is_varied = len(set(filter(str.isalpha, moved.lower()))) > MANY_LETTERS
     return move if is_varied and share(move) >= COMMON_SHARE and _has_language(moved) else 0
@@ -83,11 +85,10 @@ def _find_move(text: str) -> int:
 
 def _moved(code: str, move: int) -> str:
     number = ord(code)
-    if code in "\r\n " or number > LAST_MAC:
-        return code
-    if move == GLYPH_MOVE and number >= FIRST_MAC:
+    if move == GLYPH_MOVE and FIRST_MAC <= number <= LAST_MAC:
         return bytes([number + ord("\x80") - FIRST_MAC]).decode("mac_roman")
-    return chr(max(0, number + move))
+    is_code = code not in "\r\n " and 0 < number + move < ord("\x7f")
+    return chr(number + move) if is_code else code
 
 
 def _has_language(text: str) -> bool:

@@ -31,11 +31,11 @@ def without_line_numbers(segments: Sequence[Segment], *, is_numbered: bool = Fal
         return segments
     found = set(map(id, numbers))
     others = [each for each in segments if id(each) not in found]
-    for column in _columns(numbers):
-        if _is_at_margin(column, others) and (is_numbered or _is_text(column, others)):
-            numbered = set(map(id, column))
-            return [each for each in segments if id(each) not in numbered]
-    return segments
+    column = max(_columns(numbers), key=len)
+    if not _is_at_margin(column, others) or not (is_numbered or _is_text(column, others)):
+        return segments
+    numbered = set(map(id, column))
+    return [each for each in segments if id(each) not in numbered]
 
 
 def _columns(numbers: Sequence[Segment]) -> Iterator[list[Segment]]:

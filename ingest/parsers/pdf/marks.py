@@ -75,11 +75,14 @@ def _letters_near(letters: Sequence[str], place: int) -> Iterator[int]:
 
 
 def split_note_marks(words: Iterable[re.Match[str]], box_at: Callable[[int], Box]) -> Iterator[Span]:
-    """Yield the span of each word, numbers of footnotes as words of their own."""
+    """Yield the span of each word; numbers of footnotes and digits below each other are words of their own."""
     for word in words:
         text, (start, end) = word[0], word.span()
         if text.isalpha():
             yield start, end
+        elif text.isdecimal():
+            is_column = end - start > 1 and _is_below(box_at(start), box_at(end - 1))
+            yield from ((place, place + 1) for place in range(start, end)) if is_column else [(start, end)]
         elif (mark := NOTE_AFTER.search(text, max(0, len(text) - NOTE_CHARS))) and (
             not mark[1].isdecimal()
             and mark[1].isdigit()
@@ -92,6 +95,10 @@ def split_note_marks(words: Iterable[re.Match[str]], box_at: Callable[[int], Box
             yield start + mark.end(), end
         else:
             yield start, end
+
+
+def _is_below(box: Box, other: Box) -> bool:
+    return box[3] - box[1] > box[2] - box[0] and other[3] <= box[1]
 
 
 def _is_small(place: int, letter: int, box_at: Callable[[int], Box]) -> bool:

@@ -52,9 +52,10 @@ def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedTe
     for bookmark in bookmarks:
         by_page[bookmark.page].append(bookmark)
     paged = PagedText(words=words_of(line.text for page in pages for line in page.lines))
-    laid_out = [(page, list(_page_runs(page, by_page[page.number]))) for page in pages]
-    filled = [runs for _, runs in laid_out if runs]
-    for before, after in pairwise(filled):
+    laid_out = [
+        (page, list(_page_runs(page, by_page[page.number]))) for page in pages if page.lines or page.extras
+    ]
+    for (_, before), (_, after) in pairwise(laid_out):
         _complete_sentence(before, after)
     for page, runs in laid_out:
         if runs or page.extras:
