@@ -9,7 +9,7 @@ CATALOGUE, PAGES, FONT, FIRST_PAGE = 1, 2, 3, 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page, of A4 unless it has a box: lines of text as (left, bottom, text), and annotations as dictionaries."""
+    """A page, A4 without a box: lines of text as (left, bottom, text), and annotations as dictionaries."""
 
     lines: Sequence[tuple[float, float, str]] = ()
     annotations: Sequence[str] = ()

@@ -42,7 +42,7 @@ def read_annotations(page: Any, form: Any) -> list[str]:
 
 
 def read_links(page: Any, lines: Iterable[str]) -> list[str]:
-    """Return a line with text and target for each link of a page to an address that its `lines` don't have."""
+    """Return text and target of each link of a page to an address that its `lines` don't have, a line each."""
     boxes: dict[str, list[Box]] = {}
     for annotation in _annotations(page):
         if (target := _target(page.pdf, annotation)) and ":" in target:
@@ -85,7 +85,7 @@ def _target(document: Any, annotation: Any) -> str:
 
 
 def _box(annotation: Any) -> Box:
-    from pypdfium2.raw import FPDFAnnot_GetRect, FS_RECTF
+    from pypdfium2.raw import FS_RECTF, FPDFAnnot_GetRect
 
     rect = FS_RECTF()
     FPDFAnnot_GetRect(annotation, rect)

@@ -25,7 +25,7 @@ LANGUAGE_SCORE: Final = 320
 MIN_LETTERS, LETTER_SHARE, SHORT_SHARE = 24, 0.8, 0.6
 #: different letters of moved text, which hexadecimal numbers don't have
 MANY_LETTERS: Final = 16
-#: a page consists of codes if so many different signs are each a hundredth of it, and few characters are letters
+#: a page consists of codes if so many different signs are each a hundredth of it, and few letters
 MIN_SIGNS, FEW_LETTERS = 10, 0.1
 #: move of most TrueType fonts, and the first number of a glyph from which on their order is that of Mac Roman
 GLYPH_MOVE, FIRST_MAC, LAST_MAC = 29, 98, 225
@@ -92,7 +92,7 @@ def _moved(code: str, move: int) -> str:
 
 
 def _has_language(text: str) -> bool:
-    """Return whether CLD2 knows the text's language surely, or if it is short, whether its letters are common."""
+    """Return whether CLD2 is sure of a text's language; of a short one, whether its letters are common."""
     printable = "".join(each if each.isprintable() else " " for each in text)
     letters = [each for each in printable if each.isalpha()]
     latin = [each.lower() for each in letters if each.isascii()]

@@ -6,12 +6,14 @@ from operator import attrgetter
 from statistics import median
 from typing import Final
 
-from ingest.parsers.pdf.columns import LOWER_SHARE, MIN_WORDS, SAME_EDGE
+from ingest.parsers.pdf.columns import LOWER_SHARE, SAME_EDGE
 from ingest.parsers.pdf.paragraphs import CLAUSE_END
 from ingest.parsers.pdf.types import Segment
 
 #: numbers of a column, what they count by, and digits of one
 MIN_NUMBERS, STEPS, MAX_DIGITS = 4, (1, 5, 10), 5
+#: words of half of the lines
+MIN_WORDS: Final = 2
 #: share of lines beside them that may have several cells, as rows of a table do
 CELL_SHARE: Final = 0.3
 
@@ -39,7 +41,7 @@ def without_line_numbers(segments: Sequence[Segment], *, is_numbered: bool = Fal
 
 
 def _columns(numbers: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Yield the numbers that are flush on one side and count lines downwards, the longest run of each place."""
+    """Yield the longest run of numbers that count lines downwards, for each edge on which some are flush."""
     for edge in (attrgetter("right"), attrgetter("left")):
         flush: list[Segment] = []
         for each in sorted(numbers, key=edge):

@@ -1,4 +1,4 @@
-"""Marks that a font sets apart from their letter, or a page joins to a word: accents, numbers of footnotes."""
+"""Accents that are drawn apart from their letter, and numbers of footnotes that stand close to a word."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,37 +8,21 @@ from unicodedata import normalize
 from ingest.parsers.pdf.types import Box, Span
 
 #: accents that stand alone, with the ones that join their letter
-COMBINING: Final = {
-    "´": "\u0301",
-    "`": "\u0300",
-    "¨": "\u0308",
-    "ˆ": "\u0302",
-    "^": "\u0302",
-    "˜": "\u0303",
-    "~": "\u0303",
-    "¯": "\u0304",
-    "˘": "\u0306",
-    "˙": "\u0307",
-    "˚": "\u030a",
-    "¸": "\u0327",
-    "˝": "\u030b",
-    "˛": "\u0328",
-    "ˇ": "\u030c",
-}
-ACCENT: Final = re.compile(f"[{''.join(map(re.escape, COMBINING))}]")
+ACCENTS: Final = "´`¨ˆ^˜~¯˘˙˚¸˝˛ˇ"
+JOINING: Final = "\u0301\u0300\u0308\u0302\u0302\u0303\u0303\u0304\u0306\u0307\u030a\u0327\u030b\u0328\u030c"
+ACCENT: Final = re.compile(f"[{re.escape(ACCENTS)}]")
 #: letters without the dot that an accent replaces
 DOTTED: Final = str.maketrans("ıȷ", "ij")
 #: share of the narrower box that an accent and its letter have in common
 OVERLAP: Final = 0.5
-#: characters before or after an accent among which its letter is, as pdfium may put a blank or a line end between
+#: characters up to its letter: pdfium may put a blank or the end of a line between
 REACH: Final = 3
-#: numbers of footnotes at the end of a word, or before the first word of a note
+#: numbers of footnotes at the end of a word or before the first one of a note, and its last characters
 NOTE_AFTER: Final = re.compile(
-    r"(?<=[^\W\d_]{3})[^\w\s]{0,2}?([\d¹²³⁰⁴-⁹]{1,3}(?:[,–-]\d{1,3}){0,3})[^\w\s]{0,2}$"
+    r"(?<=[^\W\d_]{3})[^\w\s]{0,2}?([¹²³⁰⁴-⁹]|\d{1,3}(?:[,–-]\d{1,3}){0,3})[^\w\s]{0,2}$"
 )
-NOTE_BEFORE: Final = re.compile(r"\d{1,3}(?=[^\W\d_]{2})")
-#: characters at the end of a word among which such a number is
-NOTE_CHARS: Final = 24
+NOTE_BEFORE, NOTE_CHARS = re.compile(r"\d{1,3}(?=[^\W\d_]{2})"), 24
+SUPERSCRIPT: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 #: largest ratio of the size of such a number to that of the text
 NOTE_SIZE: Final = 0.85
 
@@ -54,7 +38,7 @@ def join_accents(text: str, box_at: Callable[[int], Box]) -> str:
     for accent in ACCENT.finditer(text):
         place = accent.start()
         for other in _letters_near(letters, place):
-            joined = normalize("NFC", letters[other].translate(DOTTED) + COMBINING[accent[0]])
+            joined = normalize("NFC", letters[other].translate(DOTTED) + JOINING[ACCENTS.index(accent[0])])
             if len(joined) == 1 and _overlap(box_at(place), box_at(other)) >= OVERLAP:
                 first, last = (place, other) if place < other else (other + 1, place + 1)
                 letters[first:last] = "\0" * (last - first)
@@ -75,7 +59,7 @@ def _letters_near(letters: Sequence[str], place: int) -> Iterator[int]:
 
 
 def split_note_marks(words: Iterable[re.Match[str]], box_at: Callable[[int], Box]) -> Iterator[Span]:
-    """Yield the span of each word; numbers of footnotes and digits below each other are words of their own."""
+    """Yield the span of each word; numbers of footnotes and digits in a column are words of their own."""
     for word in words:
         text, (start, end) = word[0], word.span()
         if text.isalpha():
@@ -84,9 +68,7 @@ def split_note_marks(words: Iterable[re.Match[str]], box_at: Callable[[int], Box
             is_column = end - start > 1 and _is_below(box_at(start), box_at(end - 1))
             yield from ((place, place + 1) for place in range(start, end)) if is_column else [(start, end)]
         elif (mark := NOTE_AFTER.search(text, max(0, len(text) - NOTE_CHARS))) and (
-            not mark[1].isdecimal()
-            and mark[1].isdigit()
-            or _is_small(start + mark.start(1), start + mark.start() - 1, box_at)
+            mark[1] in SUPERSCRIPT or _is_small(start + mark.start(1), start + mark.start() - 1, box_at)
         ):
             yield start, start + mark.start(1)
             yield start + mark.start(1), end

@@ -16,6 +16,7 @@ from ingest.parsers.pdf.paragraphs import (
     without_hyphens,
     words_of,
 )
+from ingest.parsers.pdf.running_heads import PAGE_NUMBER
 from ingest.parsers.pdf.tables import split_tables
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 from ingest.parsers.types import Block, BlockKind, LineSpan, OutlineDraft, PageSpan
@@ -39,8 +40,8 @@ class _Run:
 
     @property
     def is_running(self) -> bool:
-        """Return whether it is a header or footer of several pages."""
-        return self.kind == "paragraph" and all(line.is_running for line in self.lines)
+        """Return whether it is a header or footer of several pages, or a page number."""
+        return all(line.is_running or PAGE_NUMBER.fullmatch(line.text) for line in self.lines)
 
 
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
@@ -75,7 +76,8 @@ def _page_runs(page: PageText, bookmarks: Sequence[Bookmark]) -> Iterator[_Run]:
 
 def _complete_sentence(before: Sequence[_Run], after: list[_Run]) -> None:
     """Move the end of a sentence from the first paragraph of a page to the last one of the page before."""
-    following = next((run for run in after if not run.is_running), None)
+    repeated = {line.text for run in before for line in run.lines}
+    following = next((run for run in after if not run.is_running and run.lines[0].text not in repeated), None)
     if following is None or following.kind != "paragraph":
         return
     height = following.lines[0].height

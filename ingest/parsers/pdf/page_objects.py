@@ -4,8 +4,7 @@ import ctypes
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
 from typing import Any, Final
 
 from ingest.parsers.pdf.types import Box
@@ -21,25 +20,22 @@ MAX_STREAM_BYTES, MAX_UNPACKED_BYTES = 2**20, 2**26
 #: beginning of the key of a named layer, and bytes of its name
 LAYER, NAME_BYTES = "layer ", 512
 
+#: an object of pdfium, with the outermost group (form object) that holds it, or itself
+_Placed = tuple[Any, Any]
 
-@dataclass(slots=True)
+
 class PageObjects:
-    """Objects of a page of pypdfium2, each with the outermost group (form object) that holds it, or itself."""
+    """Texts and pictures of a page of pypdfium2, in groups (form objects) too."""
 
-    texts: list[tuple[Any, Any]] = field(default_factory=list)
-    #: texts that are not drawn (render mode 3)
-    invisible: list[tuple[Any, Any]] = field(default_factory=list)
-    pictures: list[Box] = field(default_factory=list)
-    count: int = 0
-
-    @classmethod
-    def of(cls, page: Any) -> "PageObjects":
-        """Return the objects of a page."""
+    def __init__(self, page: Any) -> None:
         from pypdfium2.raw import FPDFPage_CountObjects, FPDFPage_GetObject
 
-        found = cls()
-        found._add(page.raw, FPDFPage_CountObjects, FPDFPage_GetObject)
-        return found
+        self.texts: list[_Placed] = []
+        #: texts that are not drawn (render mode 3)
+        self.invisible: list[_Placed] = []
+        self.pictures: list[Box] = []
+        self._left = MAX_OBJECTS
+        self._add(page.raw, FPDFPage_CountObjects, FPDFPage_GetObject)
 
     def _add(
         self,
@@ -47,13 +43,13 @@ class PageObjects:
         count: Callable[..., int],
         get: Callable[..., Any],
         outer: Any = None,
-        depth: int = 0,
+        depth: int = 1,
     ) -> None:
         from pypdfium2 import raw
 
-        for index in range(min(count(parent), MAX_OBJECTS - self.count)):
+        for index in range(min(count(parent), self._left)):
             each = get(parent, index)
-            self.count += 1
+            self._left -= 1
             kind = raw.FPDFPageObj_GetType(each)
             if kind == raw.FPDF_PAGEOBJ_TEXT:
                 is_drawn = raw.FPDFTextObj_GetTextRenderMode(each) != raw.FPDF_TEXTRENDERMODE_INVISIBLE
@@ -74,102 +70,84 @@ class PageObjects:
         hidden = layers.switched_off(page, self.texts) if layers else []
         if self.texts:
             hidden += [each for each, outer in self.invisible if not self._is_over_picture(_box(outer))]
-        if not hidden:
-            return 0
         shown = []
-        for is_active in (True, False):
+        for is_active in (True, False) if hidden else ():
             for each in hidden:
                 FPDFPageObj_SetIsActive(each, is_active)
             with closing(page.get_textpage()) as text_page:
-                shown.append(sum(map(len, text_page.get_text_range().split())))
-        return max(0, shown[0] - shown[1])
+                shown.append(len("".join(text_page.get_text_range().split())))
+        return max(0, shown[0] - shown[1]) if shown else 0
 
     def _is_over_picture(self, box: Box) -> bool:
-        across, up = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-        return any(
-            left <= across <= right and bottom <= up <= top for left, bottom, right, top in self.pictures
-        )
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        return any(left <= x <= right and bottom <= y <= top for left, bottom, right, top in self.pictures)
 
-    def picture_share(self, page_box: Box) -> float:
-        """Return the share of the page that its pictures cover, up to 1."""
-        left, bottom, right, top = page_box
-        covered = sum(
-            max(0.0, min(right, box[2]) - max(left, box[0]))
-            * max(0.0, min(top, box[3]) - max(bottom, box[1]))
-            for box in self.pictures
-        )
-        return min(1.0, covered / max(1.0, (right - left) * (top - bottom)))
+    def picture_share(self, page: Any) -> float:
+        """Return the share of the page that its pictures cover, over 1 where they cover each other."""
+        left, bottom, right, top = map(float, page.get_bbox())
+        covered = 0.0
+        for box in self.pictures:
+            width, height = min(right, box[2]) - max(left, box[0]), min(top, box[3]) - max(bottom, box[1])
+            covered += max(0.0, width) * max(0.0, height)
+        return covered / max(1.0, (right - left) * (top - bottom))
 
 
-@dataclass(slots=True)
 class LayerTests:
-    """Layers of a document that are switched off: pages look the same without them."""
+    """Layers of a document that are switched off: its pages look the same without them."""
 
-    known: dict[str, bool] = field(default_factory=dict)
-    count: int = 0
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+        self._left = MAX_TESTS
 
-    def switched_off(self, page: Any, texts: Sequence[tuple[Any, Any]]) -> list[Any]:
+    def switched_off(self, page: Any, texts: Sequence[_Placed]) -> list[Any]:
         """Return the texts of a page that are not drawn, or the groups that hold them."""
-        from pypdfium2.raw import FPDFPageObj_SetIsActive
-
         off: list[Any] = []
-        shown: bytes | None = None
         for name, members in _sections(texts).items():
-            if name not in self.known and self.count < MAX_TESTS:
-                self.count += 1
-                shown = shown or _picture_of(page)
-                for each in members:
-                    FPDFPageObj_SetIsActive(each, False)
-                is_off = _picture_of(page) == shown
-                for each in members:
-                    FPDFPageObj_SetIsActive(each, not is_off)
-                if name.startswith(LAYER):
-                    self.known[name] = is_off
-                off += members if is_off else []
-            elif self.known.get(name):
-                off += members
+            if name in self._known:
+                is_off = self._known[name]
+            else:
+                self._left -= 1
+                is_off = self._left >= 0 and _is_off(page, members)
+                self._known |= {name: is_off} if name.startswith(LAYER) else {}
+            off += members if is_off else []
         return off
 
 
-def _sections(texts: Sequence[tuple[Any, Any]]) -> dict[str, list[Any]]:
-    """Return the texts of each named layer, of each part in a layer without a name, and groups with text."""
+def _is_off(page: Any, members: Sequence[Any]) -> bool:
+    from pypdfium2.raw import FPDFPageObj_SetIsActive
+
+    scale = TEST_SIDE / max(1.0, *page.get_size())
+    pictures = set()
+    for is_active in (False, True):
+        for each in members:
+            FPDFPageObj_SetIsActive(each, is_active)
+        pictures.add(bytes(page.render(scale=scale, grayscale=True, draw_annots=False).buffer))
+    return len(pictures) == 1
+
+
+def _sections(texts: Sequence[_Placed]) -> dict[str, list[Any]]:
+    """Return the texts of each named layer, those in layers without a name, and groups with text."""
+    from pypdfium2 import raw
+
     sections: dict[str, list[Any]] = {}
-    part = 0
-    for each, outer in texts:
-        layer = _layer_of(each)
-        part += not layer
-        if layer is not None:
-            sections.setdefault(f"{LAYER}{layer}" if layer else f"part {part}", []).append(each)
+    for number, (each, outer) in enumerate(texts):
+        marks = [raw.FPDFPageObj_GetMark(each, index) for index in range(raw.FPDFPageObj_CountMarks(each))]
+        layers = [mark for mark in marks if _string_of(raw.FPDFPageObjMark_GetName, mark) == "OC"]
+        names = [_string_of(raw.FPDFPageObjMark_GetParamStringValue, mark, b"Name") for mark in layers]
+        if layers:
+            name = f"{LAYER}{'/'.join(names)}" if all(names) else f"text {number}"
+            sections.setdefault(name, []).append(each)
         elif outer is not each:
             sections[f"group {ctypes.addressof(outer.contents)}"] = [outer]
     return sections
-
-
-def _layer_of(text: Any) -> str | None:
-    """Return the names of the layers that hold a text, '' for a combination of layers, None outside of any."""
-    from pypdfium2 import raw
-
-    marks = [raw.FPDFPageObj_GetMark(text, index) for index in range(raw.FPDFPageObj_CountMarks(text))]
-    layers = [
-        _string_of(raw.FPDFPageObjMark_GetParamStringValue, mark, b"Name")
-        for mark in marks
-        if _string_of(raw.FPDFPageObjMark_GetName, mark) == "OC"
-    ]
-    return "/".join(layers) if layers else None
 
 
 def _string_of(function: Callable[..., int], *arguments: Any) -> str:
     from pypdfium2.raw import FPDF_WCHAR
 
     buffer, size = ctypes.create_string_buffer(NAME_BYTES), ctypes.c_ulong()
-    text = ctypes.cast(buffer, ctypes.POINTER(FPDF_WCHAR))
-    is_found = function(*arguments, text, NAME_BYTES, size)
+    is_found = function(*arguments, ctypes.cast(buffer, ctypes.POINTER(FPDF_WCHAR)), NAME_BYTES, size)
     return buffer.raw[: max(0, size.value - 2)].decode("utf-16-le", errors="replace") if is_found else ""
-
-
-def _picture_of(page: Any) -> bytes:
-    scale = TEST_SIDE / max(1.0, *page.get_size())
-    return bytes(page.render(scale=scale, grayscale=True, draw_annots=False).buffer)
 
 
 def _box(each: Any) -> Box:
@@ -184,14 +162,12 @@ def has_layers(content: bytes) -> bool:
     """Return whether a PDF may have layers: it declares some, or what it declares is encrypted."""
     if LAYERS in content or ENCRYPTED in content:
         return True
-    unpacked = 0
+    left = MAX_UNPACKED_BYTES
     for stream in OBJECT_STREAM.finditer(content):
-        try:
-            end = content.find(b"endstream", stream.end(), stream.end() + MAX_STREAM_BYTES)
+        end = content.find(b"endstream", stream.end(), stream.end() + MAX_STREAM_BYTES)
+        with suppress(zlib.error):
             objects = zlib.decompressobj().decompress(content[stream.end() : end], MAX_STREAM_BYTES)
-        except zlib.error:
-            continue
-        unpacked += len(objects)
-        if LAYERS in objects or unpacked > MAX_UNPACKED_BYTES:
-            return True
+            left -= len(objects)
+            if LAYERS in objects or left < 0:
+                return True
     return False

@@ -30,8 +30,8 @@ MAX_CODE = 0x10FFFF
 WIDE_GAP = 0.5
 #: gap, in the same measure, that separates no words
 NO_GAP = 0.1
-#: words that decide about the direction of a page's text, characters of a word that shows it, and ratio of its
-#: rise to its run from which on it is turned (a watermark across the page is not)
+#: words that decide about the direction of a page's text, characters of a word that shows it, and ratio of
+#: its rise to its run from which on it is turned (a watermark across the page is not)
 DIRECTION_WORDS, LONG_WORD, STEEP = 40, 3, 2.0
 #: letters that are set apart: least number, largest gap in heights, and its ratio to a gap between words
 SPACED_LETTERS, SPACED_GAP, SPACED_WORD = 4, 1.2, 1.4

@@ -139,7 +139,7 @@ class _PdfReader:
             return
         # closed, or a long document would hold all of its pages in memory
         with closing(page):
-            objects = PageObjects.of(page)
+            objects = PageObjects(page)
             hidden = objects.hide(page, self.layers)
             is_numbered = bool(self.pages) and self.pages[-1].line_numbers > 0
             text = replace(read_page(page, number, is_numbered=is_numbered), hidden=hidden)

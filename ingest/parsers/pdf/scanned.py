@@ -21,7 +21,7 @@ def is_scanned(page: Any, objects: PageObjects, text: PageText) -> bool:
         return bool(objects.pictures)
     words = sum(line.text.count(" ") + 1 for line in text.lines)
     is_stamp = words <= STAMP_WORDS and not objects.invisible
-    return is_stamp and bool(objects.pictures) and objects.picture_share(page.get_bbox()) >= PICTURE_SHARE
+    return is_stamp and objects.picture_share(page) >= PICTURE_SHARE
 
 
 def is_unreadable(text: PageText) -> bool:

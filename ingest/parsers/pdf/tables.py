@@ -104,7 +104,7 @@ def _column_of(cell: Segment) -> int:
 
 
 def _places(row: Sequence[Sequence[Segment]], line: TextLine) -> list[int]:
-    """Return the columns of the row in which the line's cells are, none if one is in no column or a new number."""
+    """Return the columns of the row for the line's cells, none if one is in no column or a new number."""
     places: list[int] = []
     for cell in line.cells:
         at = [n for n, (first, *_) in enumerate(row) if first.left < cell.right and cell.left < first.right]

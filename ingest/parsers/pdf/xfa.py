@@ -88,7 +88,7 @@ def _line(field: Any, value: str, name: str = "") -> str:
 
 
 def _choices(field: Any) -> dict[str, str]:
-    """Return what the field shows for the values that it stores: of a list, a check box, a group of buttons."""
+    """Return what a list, a check box or a group of buttons shows for the values that it stores."""
     if field.tag.endswith("}exclGroup"):
         return {
             _text(each.find("{*}items")): _text(each.find("{*}caption"))

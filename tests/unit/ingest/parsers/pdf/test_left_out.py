@@ -179,20 +179,18 @@ def test_text_outside_of_the_crop_box_is_left_out():
 
 
 def test_form_replaces_the_page_that_asks_to_wait(subtests):
-    template = (
-        "<template xmlns='http://www.xfa.org/schema/xfa-template/3.0/'><subform><draw><value><text>Berth permit</text>"
-        "</value></draw><field name='ship'><caption><value><text>Name of the ship</text></value></caption></field>"
-        "<field name='flag'><items><text>Norway</text><text>Sweden</text></items>"
-        "<items save='1'><text>no</text><text>se</text></items></field>"
-        "<field name='ice'><ui><checkButton/></ui><caption><value><text>Ice</text></value></caption>"
-        "<items><integer>1</integer><integer>0</integer></items></field>"
-        "<field name='cargo'><caption><value><text>Cargo</text></value></caption></field></subform></template>"
-    )
-    data = (
-        "<xfa:datasets xmlns:xfa='http://www.xfa.org/schema/xfa-data/1.0/'><xfa:data><form><ship>Morning &amp; Rose"
-        "</ship><flag>se</flag><ice>1</ice><cargo>salt</cargo><cargo>herring</cargo><pilot>T. Quill</pilot>"
-        "</form></xfa:data></xfa:datasets>"
-    )
+    template = """<template xmlns='http://www.xfa.org/schema/xfa-template/3.0/'><subform>
+        <draw><value><text>Berth permit</text></value></draw>
+        <field name='ship'><caption><value><text>Name of the ship</text></value></caption></field>
+        <field name='flag'><items><text>Norway</text><text>Sweden</text></items>
+        <items save='1'><text>no</text><text>se</text></items></field>
+        <field name='ice'><ui><checkButton/></ui><caption><value><text>Ice</text></value></caption>
+        <items><integer>1</integer><integer>0</integer></items></field>
+        <field name='cargo'><caption><value><text>Cargo</text></value></caption></field>
+        </subform></template>"""
+    data = """<xfa:datasets xmlns:xfa='http://www.xfa.org/schema/xfa-data/1.0/'><xfa:data><form>
+        <ship>Morning &amp; Rose</ship><flag>se</flag><ice>1</ice><cargo>salt</cargo>
+        <cargo>herring</cargo><pilot>T. Quill</pilot></form></xfa:data></xfa:datasets>"""
     wait = Page(
         lines=[(50, 700, "Please wait..."), (50, 680, "Your viewer may not be able to display this.")]
     )

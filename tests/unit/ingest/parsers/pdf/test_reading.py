@@ -1,6 +1,4 @@
-"""Words of PDF pages as a person reads them: accents, marks of notes, turned text, cells, sentences, links."""
-
-import textwrap
+"""Words of PDF pages as a person reads them: accents, notes, turned text, cells, sentences, links."""
 
 from ingest.parsers.registry import parse
 from tests.support.pdf_files import Page, pdf_of, rows
