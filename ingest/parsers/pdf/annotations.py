@@ -42,7 +42,7 @@ def read_annotations(page: Any, form: Any) -> list[str]:
 
 
 def read_links(page: Any, lines: Iterable[str]) -> list[str]:
-    """Return text and target of each link of a page to an address that its `lines` don't have, a line each."""
+    """Return text and target of each link of a page to an address missing in its `lines`, a line each."""
     boxes: dict[str, list[Box]] = {}
     for annotation in _annotations(page):
         if (target := _target(page.pdf, annotation)) and ":" in target:

@@ -1,7 +1,7 @@
 """Outline of a PDF's pages: paragraphs, bookmarks as headings, a wall before each page."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,10 +38,11 @@ class _Run:
     lines: Sequence[TextLine]
     heading: Bookmark | None = None
 
-    @property
-    def is_running(self) -> bool:
-        """Return whether it is a header or footer of several pages, or a page number."""
-        return all(line.is_running or PAGE_NUMBER.fullmatch(line.text) for line in self.lines)
+    def is_body(self, shared: Set[str]) -> bool:
+        """Return whether it is no header, footer or page number; `shared` are lines of two pages."""
+        return not all(
+            line.is_running or line.text in shared or PAGE_NUMBER.fullmatch(line.text) for line in self.lines
+        )
 
 
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
@@ -76,13 +77,14 @@ def _page_runs(page: PageText, bookmarks: Sequence[Bookmark]) -> Iterator[_Run]:
 
 def _complete_sentence(before: Sequence[_Run], after: list[_Run]) -> None:
     """Move the end of a sentence from the first paragraph of a page to the last one of the page before."""
-    repeated = {line.text for run in before for line in run.lines}
-    following = next((run for run in after if not run.is_running and run.lines[0].text not in repeated), None)
+    texts = [{line.text for run in runs for line in run.lines} for runs in (before, after)]
+    shared = texts[0] & texts[1]
+    following = next((run for run in after if run.is_body(shared)), None)
     if following is None or following.kind != "paragraph":
         return
-    height = following.lines[0].height
-    body = (run for run in reversed(before) if not run.is_running and run.lines and not _is_note(run, height))
-    last = next(body, None)
+    height = NOTE_SIZE * following.lines[0].height  # notes at the foot of a page are smaller
+    body = (run for run in reversed(before) if run.is_body(shared))
+    last = next((run for run in body if any(line.height >= height for line in run.lines)), None)
     if last is None or last.kind != "paragraph" or not goes_on(last.lines, following.lines):
         return
     rest, kept = split_sentence(following.lines)
@@ -91,11 +93,6 @@ def _complete_sentence(before: Sequence[_Run], after: list[_Run]) -> None:
         following.lines = kept
         if not kept:
             after.remove(following)
-
-
-def _is_note(run: _Run, height: float) -> bool:
-    """Return whether it is in smaller print than the text, as notes at the foot of a page are."""
-    return all(line.height < NOTE_SIZE * height for line in run.lines)
 
 
 def _add_page(paged: PagedText, page: PageText, runs: Sequence[_Run]) -> None:

@@ -136,7 +136,11 @@ def test_sentence_over_the_end_of_a_page_is_read_whole(subtests):
     ]:
         with subtests.test(case=name):
             note = f"BT /F1 7 Tf 50 60 Td ({foot}) Tj ET"
-            pages = (Page(lines=rows(50, 780, body), operators=note), Page(lines=rows(50, 780, beginning)))
+            head = (50, 820, "The harbour report")
+            pages = (
+                Page(lines=[head, *rows(50, 780, body), (290, 30, "1")], operators=note),
+                Page(lines=[head, *rows(50, 780, beginning), (290, 30, "2")]),
+            )
             document = parse(pdf_of(*pages), "a.pdf")
             places = {
                 line: document.source_span(n, n).page for n, line in enumerate(document.outline.lines, 1)
