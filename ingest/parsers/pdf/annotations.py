@@ -41,25 +41,28 @@ def read_annotations(page: Any, form: Any) -> list[str]:
     return list(texts)
 
 
-def read_links(page: Any, lines: Iterable[str]) -> list[str]:
-    """Return text and target of each link of a page to an address missing in its `lines`, a line each."""
+def read_links(page: Any, lines: Iterable[str], known: set[str]) -> list[str]:
+    """Return text and target of each link of a page to an address missing in its `lines`, a line each.
+
+    Targets are added to `known`; those of other pages are left out, as a head or foot has them on each page.
+    """
     boxes: dict[str, list[Box]] = {}
     for annotation in _annotations(page):
-        if (target := _target(page.pdf, annotation)) and ":" in target:
+        target = _target(page.pdf, annotation)
+        if ":" in target and target not in known:
             boxes.setdefault(target, []).append(_box(annotation))
-    if not boxes:
-        return []
-    shown = "".join("".join(lines).split()).casefold()
-    unknown = [target for target in boxes if ADDRESS.sub("", target).rstrip("/").casefold() not in shown]
+    known.update(boxes)
+    shown = _key("".join(lines)) if boxes else ""
+    unknown = [target for target in boxes if _key(ADDRESS.sub("", target)) not in shown]
     if not unknown:
         return []
     with closing(page.get_textpage()) as text_page:
-        return [
-            link_line(
-                " ".join(text_page.get_text_bounded(*box) for box in boxes[target])[:LABEL_CHARS], target
-            )
-            for target in unknown
-        ]
+        texts = [" ".join(text_page.get_text_bounded(*box) for box in boxes[target]) for target in unknown]
+    return [link_line(text[:LABEL_CHARS], target) for text, target in zip(texts, unknown, strict=True)]
+
+
+def _key(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _annotations(page: Any) -> Iterator[Any]:

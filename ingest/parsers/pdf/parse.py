@@ -119,7 +119,7 @@ class _PdfReader:
     form: Any = None
     #: None for a document without layers
     layers: LayerTests | None = None
-    #: links so far; pages repeat those of their head and foot
+    #: targets of links so far
     links: set[str] = field(default_factory=set)
     pages: list[PageText] = field(default_factory=list)
     omissions: OmissionLog = field(default_factory=OmissionLog)
@@ -144,12 +144,7 @@ class _PdfReader:
             is_numbered = bool(self.pages) and self.pages[-1].line_numbers > 0
             text = replace(read_page(page, number, is_numbered=is_numbered), hidden=hidden)
             text = self._recognise(page, objects, text)
-            links = [
-                link
-                for link in read_links(page, [line.text for line in text.lines])
-                if link not in self.links
-            ]
-            self.links.update(links)
+            links = read_links(page, [line.text for line in text.lines], self.links)
             self.pages.append(replace(text, extras=(*read_annotations(page, self.form), *links)))
             self._report(text)
 
