@@ -6,10 +6,13 @@ order. They are decoded where that yields a language; others are left out.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Set
+from itertools import islice
 from typing import Final
 
 import pycld2
+
+from ingest.parsers.pdf.types import Span
 
 #: characters of a page whose font is asked
 SAMPLED: Final = 50
@@ -23,8 +26,8 @@ COMMON, COMMON_SHARE, JUDGED_SHARE = "eaintrosldu", 0.5, 0.35
 LANGUAGE_SCORE: Final = 320
 #: letters that CLD2 needs; shares of letters and of common ones for fewer
 MIN_LETTERS, LETTER_SHARE, SHORT_SHARE = 24, 0.8, 0.6
-#: different letters of moved text, which hexadecimal numbers don't have
-MANY_LETTERS: Final = 16
+#: different letters of moved text, and mean characters of its words, which tables of codes don't have
+MANY_LETTERS, MIN_WORD, MAX_WORD = 12, 3, 12
 #: a page consists of codes if so many different signs are each a hundredth of it, and few letters
 MIN_SIGNS, FEW_LETTERS = 10, 0.1
 #: move of most TrueType fonts, and the first number of a glyph from which on their order is that of Mac Roman
@@ -41,29 +44,31 @@ def legible_text(text: str, has_no_map: Callable[[int], int]) -> tuple[str, int]
         has_no_map: whether the font has no map for the character at an index.
     """
     places = range(len(text))
-    is_unmapped = NO_LANGUAGE.search(text) or any(map(has_no_map, places[:: len(text) // SAMPLED + 1]))
-    if not is_unmapped and sum(map(text.count, COMMON)) >= JUDGED_SHARE * len(text):
-        return text, 0
-    codes: Container[int] = {place for place in places if has_no_map(place)} if is_unmapped else ()
-    coded = "".join(each if place in codes else " " for place, each in enumerate(text)) if codes else text
-    has_language = _has_language(coded)
-    if not has_language and (move := _find_move(coded)):
-        moved = (
-            _moved(each, move) if not codes or place in codes else each for place, each in enumerate(text)
-        )
-        return "".join(moved), 0
-    if has_language or not codes:
-        codes = places if not has_language and _consists_of_signs(text) else ()
-    illegible = {place for word in _illegible_words(text, codes) for place in range(*word)}
-    return "".join("\0" if place in illegible else each for place, each in enumerate(text)), len(illegible)
+    bad = {sign.start() for sign in NO_LANGUAGE.finditer(text)}
+    is_unmapped = any(map(has_no_map, (*places[:: len(text) // SAMPLED + 1], *islice(bad, SAMPLED))))
+    if is_unmapped or sum(map(text.count, COMMON)) < JUDGED_SHARE * len(text):
+        codes = set(filter(has_no_map, places)) if is_unmapped else set(places)
+        coded = "".join(text[place] if place in codes else " " for place in places)
+        if not (has_language := _has_language(coded)) and (move := _find_move(coded)):
+            return "".join(
+                _moved(text[place], move) if place in codes else text[place] for place in places
+            ), 0
+        if not has_language and (is_unmapped or _consists_of_signs(text)):
+            bad |= codes
+    illegible = (
+        {place for word in _illegible_words(text, bad) for place in range(*word)} if len(bad) > 1 else ()
+    )
+    return "".join(
+        "\0" if place in illegible else text[place] for place in places
+    ) if illegible else text, len(illegible)
 
 
-def _illegible_words(text: str, codes: Container[int]) -> Iterator[tuple[int, int]]:
-    """Yield the words of which most are codes or in no language; a single one may be an icon or a formula."""
+def _illegible_words(text: str, bad: Set[int]) -> Iterator[Span]:
+    """Yield the words of which most characters are `bad`; a single one may be an icon or a formula."""
     for word in WORD.finditer(text):
-        bad = sum(place in codes or bool(NO_LANGUAGE.match(text[place])) for place in range(*word.span()))
+        count = sum(place in bad for place in range(*word.span()))
         is_number = 2 * sum(map(str.isdecimal, word[0])) >= len(word[0])
-        if bad > 1 and 2 * bad > len(word[0]) and not is_number:
+        if count > 1 and 2 * count > len(word[0]) and not is_number:
             yield word.span()
 
 
@@ -77,10 +82,11 @@ def _find_move(text: str) -> int:
         letters = (ord(letter) - move for letter in COMMON + COMMON.upper())
         return sum(counts[chr(letter)] for letter in letters if letter > 0) / max(1, total - spaces)
 
-    move = max((*range(-94, 95), PRIVATE_MOVE), key=share)
+    move = max(sorted((*range(-94, 95), PRIVATE_MOVE), key=abs), key=lambda move: round(share(move), 2))
     moved = "".join(_moved(each, move) for each in text)
-    is_varied = len(set(filter(str.isalpha, moved.lower()))) > MANY_LETTERS
-    return move if is_varied and share(move) >= COMMON_SHARE and _has_language(moved) else 0
+    is_varied = len(set(filter(str.isalpha, moved.lower()))) >= MANY_LETTERS
+    is_split = MIN_WORD <= len("".join(moved.split())) / max(1, len(moved.split())) <= MAX_WORD
+    return move if is_varied and is_split and share(move) >= COMMON_SHARE and _has_language(moved) else 0
 
 
 def _moved(code: str, move: int) -> str:
@@ -98,7 +104,7 @@ def _has_language(text: str) -> bool:
     latin = [each.lower() for each in letters if each.isascii()]
     common = sum(each in COMMON for each in latin)
     if len(letters) < MIN_LETTERS:
-        solid = sum(not each.isspace() for each in text)
+        solid = sum(not each.isspace() and not each.isdecimal() for each in text)
         is_mixed = MIXED.search(printable)
         return not is_mixed and len(letters) >= LETTER_SHARE * solid and common >= SHORT_SHARE * len(latin)
     try:
