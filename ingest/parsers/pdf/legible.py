@@ -26,8 +26,8 @@ COMMON, COMMON_SHARE, JUDGED_SHARE = "eaintrosldu", 0.5, 0.35
 LANGUAGE_SCORE: Final = 320
 #: letters that CLD2 needs; shares of letters and of common ones for fewer
 MIN_LETTERS, LETTER_SHARE, SHORT_SHARE = 24, 0.8, 0.6
-#: different letters of moved text, and mean characters of its words, which tables of codes don't have
-MANY_LETTERS, MIN_WORD, MAX_WORD = 12, 3, 12
+#: letters of moved text, different ones, and mean characters of its words, which tables of codes don't have
+MOVED_LETTERS, DIFFERENT_LETTERS, MIN_WORD, MAX_WORD = 40, 12, 3, 12
 #: a page consists of codes if so many different signs are each a hundredth of it, and few letters
 MIN_SIGNS, FEW_LETTERS = 10, 0.1
 #: move of most TrueType fonts, and the first number of a glyph from which on their order is that of Mac Roman
@@ -45,27 +45,28 @@ def legible_text(text: str, has_no_map: Callable[[int], int]) -> tuple[str, int]
     """
     places = range(len(text))
     bad = {sign.start() for sign in NO_LANGUAGE.finditer(text)}
-    is_unmapped = any(map(has_no_map, (*places[:: len(text) // SAMPLED + 1], *islice(bad, SAMPLED))))
-    if is_unmapped or sum(map(text.count, COMMON)) < JUDGED_SHARE * len(text):
-        codes = set(filter(has_no_map, places)) if is_unmapped else set(places)
-        coded = "".join(text[place] if place in codes else " " for place in places)
-        if not (has_language := _has_language(coded)) and (move := _find_move(coded)):
-            return "".join(
-                _moved(text[place], move) if place in codes else text[place] for place in places
-            ), 0
+    is_asked = any(map(has_no_map, (*places[:: len(text) // SAMPLED + 1], *islice(bad, SAMPLED))))
+    codes = set(filter(has_no_map, places)) if is_asked else set()
+    is_unmapped = bool(codes)
+    if sum(map(text.count, COMMON)) < JUDGED_SHARE * len(text) and 2 * len(codes) < len(text):
+        codes, is_unmapped = set(places), False
+    if codes:
+        coded = "".join(each if place in codes else " " for place, each in enumerate(text))
+        has_language = _has_language(coded)
+        if not has_language and (move := _find_move(coded)):
+            letters = (_moved(each, move) if place in codes else each for place, each in enumerate(text))
+            return "".join(letters), 0
         if not has_language and (is_unmapped or _consists_of_signs(text)):
             bad |= codes
-    illegible = (
-        {place for word in _illegible_words(text, bad) for place in range(*word)} if len(bad) > 1 else ()
-    )
-    return "".join(
-        "\0" if place in illegible else text[place] for place in places
-    ) if illegible else text, len(illegible)
+    illegible = {place for word in _illegible_words(text, bad) for place in range(*word)}
+    if illegible:
+        text = "".join("\0" if place in illegible else each for place, each in enumerate(text))
+    return text, len(illegible)
 
 
 def _illegible_words(text: str, bad: Set[int]) -> Iterator[Span]:
     """Yield the words of which most characters are `bad`; a single one may be an icon or a formula."""
-    for word in WORD.finditer(text):
+    for word in WORD.finditer(text) if len(bad) > 1 else ():
         count = sum(place in bad for place in range(*word.span()))
         is_number = 2 * sum(map(str.isdecimal, word[0])) >= len(word[0])
         if count > 1 and 2 * count > len(word[0]) and not is_number:
@@ -84,7 +85,8 @@ def _find_move(text: str) -> int:
 
     move = max(sorted((*range(-94, 95), PRIVATE_MOVE), key=abs), key=lambda move: round(share(move), 2))
     moved = "".join(_moved(each, move) for each in text)
-    is_varied = len(set(filter(str.isalpha, moved.lower()))) >= MANY_LETTERS
+    letters = "".join(filter(str.isalpha, moved.lower()))
+    is_varied = len(letters) >= MOVED_LETTERS and len(set(letters)) >= DIFFERENT_LETTERS
     is_split = MIN_WORD <= len("".join(moved.split())) / max(1, len(moved.split())) <= MAX_WORD
     return move if is_varied and is_split and share(move) >= COMMON_SHARE and _has_language(moved) else 0
 
