@@ -40,9 +40,9 @@ class _Run:
 
     def is_body(self, shared: Set[str]) -> bool:
         """Return whether it is no header, footer or page number; `shared` are lines of two pages."""
-        return not all(
-            line.is_running or line.text in shared or PAGE_NUMBER.fullmatch(line.text) for line in self.lines
-        )
+        if len(self.lines) == 1 and self.lines[0].text in shared:
+            return False
+        return not all(line.is_running or PAGE_NUMBER.fullmatch(line.text) for line in self.lines)
 
 
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
