@@ -336,8 +336,12 @@ def _message(text: str) -> bytes:
     return compound_file(outlook_message(texts={"0037": "a", "1000": text}))
 
 
-def _pages(n_pages: int, n_lines: int) -> bytes:
-    lines = [(50.0, 800.0 - 700 * row / max(1, n_lines), "a") for row in range(n_lines)]
+def _pages(n_pages: int, n_lines: int, *cells: str) -> bytes:
+    lines = [
+        (50.0 + 100 * column, 800.0 - 700 * row / max(1, n_lines), text)
+        for row in range(n_lines)
+        for column, text in enumerate(cells or ("a",))
+    ]
     return pdf_of(*[Page(lines=lines)] * n_pages)
 
 
@@ -518,6 +522,17 @@ SHAPES: Mapping[str, tuple[str, Shapes]] = {
             "one line": lambda size: pdf_of(Page(lines=[(50, 700, "a " * (size // 2))])),
             "notes": lambda size: pdf_of(
                 Page(annotations=["<</Subtype/Text/Rect[0 0 9 9]/Contents(a)>>"] * (size // 40))
+            ),
+            "accents": lambda size: pdf_of(Page(lines=[(50, 700, "´e " * (size // 3))])),
+            "codes": lambda size: pdf_of(Page(lines=[(50, 700, "\x03\x04 " * (size // 3))])),
+            "cells": lambda size: _pages(1, size // 40, "a", "1", "b"),
+            "layers": lambda size: pdf_of(
+                Page(
+                    operators="/OC/a BDC BT /F1 9 Tf 9 9 Td(a)Tj ET EMC " * (size // 45),
+                    resources="/Properties<</a 10 0 R>>",
+                ),
+                catalogue="/OCProperties<</OCGs[10 0 R]/D<</OFF[10 0 R]>>>>",
+                objects={10: "<</Type/OCG/Name(a)>>"},
             ),
         },
     ),
