@@ -157,7 +157,7 @@ class _WordReader:
             between = self._text[end : span[0]]
             end = span[1]
             if line and not (
-                _is_beside(line[-1], word) and (not LINE_END.search(between) or _is_near(line[-1], word))
+                _is_beside(line[-1], word) and (not LINE_END.search(between) or _is_next(line[-1], word))
             ):
                 yield line
                 line = []
@@ -207,7 +207,6 @@ class _WordReader:
             text = text.translate(CLEANED)
         last = end - 1 - (len(text) > 1 and text[-1] == HYPHEN)
         left, bottom, right, top = turn(*self._box(start))
-        first_width = right - left
         is_tall = False
         if last > start:
             other = turn(*self._box(last))
@@ -220,7 +219,7 @@ class _WordReader:
                 right = other[2]
             if other[3] > top:
                 top = other[3]
-        return Segment(text, 0, left, right, top, bottom, first_width), is_tall
+        return Segment(text, 0, left, right, top, bottom, right - left), is_tall
 
 
 def _characters(text_page: Any) -> str:
@@ -245,9 +244,12 @@ def _is_beside(word: Segment, following: Segment) -> bool:
     return distance < word.height or distance < following.height
 
 
-def _is_near(word: Segment, following: Segment) -> bool:
-    height = max(word.height, following.height)
-    return -NO_GAP * height < following.left - word.right <= WIDE_GAP * height
+def _is_next(word: Segment, following: Segment) -> bool:
+    """Return whether a word that pdfium takes for that of another line is on the right, near or level."""
+    tolerance = NO_GAP * max(word.height, following.height)
+    is_level = abs(word.bottom - following.bottom) < tolerance
+    gap = following.left - word.right
+    return gap > -tolerance and (is_level or gap <= WIDE_GAP * max(word.height, following.height))
 
 
 def _is_divided(word: Segment, following: Segment) -> bool:

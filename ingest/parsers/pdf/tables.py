@@ -32,7 +32,7 @@ def split_tables(lines: Sequence[TextLine]) -> Iterator[tuple[bool, Sequence[Tex
     for index in range(1, len(lines) + 1):
         if index < len(lines) and row is not None:
             is_below = _is_below(row, lines[index])
-            if is_below or _is_fragment(row, lines, index):
+            if is_below or _is_fragment(row, lines, index, is_table=index - start >= MIN_ROWS):
                 row = lines[index] if is_below else row
                 continue
         if index - start >= MIN_ROWS:
@@ -46,8 +46,8 @@ def split_tables(lines: Sequence[TextLine]) -> Iterator[tuple[bool, Sequence[Tex
         yield False, lines[done:]
 
 
-def _is_fragment(row: TextLine, lines: Sequence[TextLine], index: int) -> bool:
-    """Return whether the line goes on with one cell of the row, below which the table goes on.
+def _is_fragment(row: TextLine, lines: Sequence[TextLine], index: int, *, is_table: bool) -> bool:
+    """Return whether the line goes on with one cell of the row, before other rows or at a table's end.
 
     Of two cells it is the first one: a paragraph may hang from the second.
     """
@@ -61,7 +61,8 @@ def _is_fragment(row: TextLine, lines: Sequence[TextLine], index: int) -> bool:
         for cell, following in zip(columns, (*row.cells[1:], None), strict=False)
     )
     below = islice(lines, index + 1, index + 1 + MAX_FRAGMENTS)
-    return is_cell and len(row.cells) > 1 and any(_is_below(row, each) for each in below)
+    is_inside = any(_is_below(row, each) for each in below) or (is_table and line.text[:1].islower())
+    return is_cell and len(row.cells) > 1 and is_inside
 
 
 def _rows(lines: Sequence[TextLine]) -> Sequence[TextLine]:
@@ -82,7 +83,7 @@ def _rows(lines: Sequence[TextLine]) -> Sequence[TextLine]:
             places = _places(rows[-1], line) if pitch <= min(tight, CELL_PITCH * line.height) else []
             below = [(rows[-1][place], cell) for place, cell in zip(places, line.cells, strict=False)]
             going_on = [_goes_on(column[-1], cell, edges) for column, cell in below]
-            if below and (is_apart or (all(going_on) and len(below) < len(rows[-1]))):
+            if below and (is_apart or all(going_on)):
                 joined += 1
                 open_ended += any(going_on)
                 for column, cell in below:
@@ -91,7 +92,8 @@ def _rows(lines: Sequence[TextLine]) -> Sequence[TextLine]:
                 rows.append([[cell] for cell in line.cells])
                 firsts.append(line)
         lower = sum(line.text[:1].islower() for line in firsts)
-        if joined and 2 * open_ended >= joined and 2 * lower <= len(rows):
+        is_table = is_apart or len(rows) >= MIN_ROWS
+        if is_table and joined and 2 * open_ended >= joined and 2 * lower <= len(rows):
             return [
                 replace(line, text=" ".join(map(_cell_text, row)))
                 for line, row in zip(firsts, rows, strict=True)

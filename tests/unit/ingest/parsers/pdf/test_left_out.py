@@ -110,7 +110,7 @@ def test_page_of_codes_is_recognised_where_ocr_is_installed(monkeypatch):
     assert read(with_font(lambda code: 33 + code * 37 % 94)) == (["The tariff"], {})
 
 
-def test_stamp_on_a_scanned_page_is_no_text_of_it(monkeypatch):
+def test_page_with_a_stamp_on_its_picture_is_scanned(monkeypatch):
     def page(operators, *texts):
         lines = [(50, 820 - 14 * n, text) for n, text in enumerate(texts)]
         return pdf_of(

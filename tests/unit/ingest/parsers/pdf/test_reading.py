@@ -28,7 +28,7 @@ def test_accents_join_the_letter_that_they_are_drawn_over(subtests):
             assert lines_of(Page(operators=shown(operators))) == [text]
 
 
-def test_marks_of_notes_are_no_part_of_a_word(subtests):
+def test_marks_of_notes_stand_apart_from_words(subtests):
     raised = "/F1 6 Tf 4 Ts ({}) Tj /F1 10 Tf 0 Ts"
     for before, mark, after, text in [
         ("the harbour", "1", " was old", "the harbour 1 was old"),
