@@ -1,11 +1,14 @@
 """Text of PDFs that is in no language, hidden, outside of the page or a picture: left out and reported."""
 
+import zlib
+
 import pytest
 
 from ingest.parsers.images.ocr import PictureLine
 from ingest.parsers.pdf import parse as pdf_parse
 from ingest.parsers.pdf import scanned
 from ingest.parsers.pdf.legible import legible_text
+from ingest.parsers.pdf.page_objects import has_layers
 from ingest.parsers.registry import parse
 from tests.support.pdf_files import Page, pdf_of, rows, stream
 
@@ -159,6 +162,14 @@ def test_layers_that_are_switched_off_are_left_out(subtests):
     lines, omissions = read(pdf_of(page, page, catalogue=catalogue.format(""), objects=objects))
     assert lines == ["Always on", "Marked on", "Drawn on"] * 2
     assert omissions == {"hidden_text": 2 * len("MarkedoffCombinedoffTaggedoffDrawnoff")}
+
+
+def test_layers_are_found_in_packed_objects():
+    def packed(objects):
+        return b"9 0 obj<</Type/ObjStm/Filter/FlateDecode>>stream\n%b\nendstream" % zlib.compress(objects)
+
+    assert has_layers(packed(b"<</Type/Page>>") + packed(b"<</Type/Catalog/OCProperties 3 0 R>>"))
+    assert not has_layers(packed(b"<</Type/Catalog>>") + packed(b"\0")[:-12])
 
 
 def test_invisible_text_is_left_out_where_the_page_has_visible_text():

@@ -61,39 +61,31 @@ def test_turned_table_is_read_apart_from_upright_text():
 
 
 def test_lines_of_a_cell_are_joined(subtests):
-    wide = [
-        ("Item", "Amount", "Notes"),
-        ("Coolant", "18 litres, to be", "Premium yellow"),
-        ("pump", "refilled in autumn", "antifreeze"),
+    wide = """Item|Amount|Notes
+        Coolant|18 litres, to be|Premium yellow
+        pump|refilled in autumn|antifreeze
+        Hydraulic|6 litres per|Mineral oil
+        lift|cylinder pair|of grade 46"""
+    joined = [
+        "Item Amount Notes",
+        "Coolant pump 18 litres, to be refilled in autumn Premium yellow antifreeze",
+        "Hydraulic lift 6 litres per cylinder pair Mineral oil of grade 46",
     ]
-    wide += [("Hydraulic", "6 litres per", "Mineral oil"), ("lift", "cylinder pair", "of grade 46")]
-    apart = [740, 720, 706, 682, 668]
-    sparse = [
-        ("Berth", "Keeper", "Since"),
-        ("Inner basin", "Anna Ekstrand of", "1901"),
-        ("", "the old pier", ""),
-    ]
-    sparse += [
-        ("Outer mole with", "Olaf Berg", "1899"),
-        ("its beacon", "", ""),
-        ("Mill", "Ruth Carr", "1907"),
-    ]
-    table = [("north", "4 m"), ("south", "6 m"), ("", "7 m"), ("east", "2 m")]
-    for name, cells, heights, expected in [
+    sparse = """Berth|Keeper|Since
+        Inner basin|Anna Ekstrand of|1901
+        |the old pier|
+        Outer mole with|Olaf Berg|1899
+        its beacon||
+        Mill|Ruth Carr|1907"""
+    names = "Name|Rank\nanna ek|pilot\nben olsen|cook\ncarl berg|smith"
+    sums = "north|4 m\nsouth|6 m\n|7 m\neast|2 m"
+    for name, table, heights, expected in [
+        ("rows apart", wide, [740, 720, 706, 682, 668], joined),
+        ("one pitch", wide, [740, 726, 712, 698, 684], joined),
         (
-            "rows apart",
-            wide,
-            apart,
-            [
-                "Item Amount Notes",
-                "Coolant pump 18 litres, to be refilled in autumn Premium yellow antifreeze",
-                "Hydraulic lift 6 litres per cylinder pair Mineral oil of grade 46",
-            ],
-        ),
-        (
-            "rows in one pitch",
+            "single cells",
             sparse,
-            [740 - 14 * n for n in range(6)],
+            [740, 726, 712, 698, 684, 670],
             [
                 "Berth Keeper Since",
                 "Inner basin Anna Ekstrand of the old pier 1901",
@@ -101,13 +93,14 @@ def test_lines_of_a_cell_are_joined(subtests):
                 "Mill Ruth Carr 1907",
             ],
         ),
-        ("single lines", table, [740, 726, 712, 684], ["north 4 m", "south 6 m", "7 m", "east 2 m"]),
+        ("names", names, [740, 720, 706, 692], names.replace("|", " ").split("\n")),
+        ("sums", sums, [740, 726, 712, 684], ["north 4 m", "south 6 m", "7 m", "east 2 m"]),
     ]:
         with subtests.test(case=name):
             lines = [
                 (60 + 120 * column, height, text)
-                for height, texts in zip(heights, cells, strict=True)
-                for column, text in enumerate(texts)
+                for height, row in zip(heights, table.split("\n"), strict=True)
+                for column, text in enumerate(row.strip().split("|"))
                 if text
             ]
             assert lines_of(Page(lines=lines)) == expected
