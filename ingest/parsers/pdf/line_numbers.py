@@ -31,13 +31,10 @@ def without_line_numbers(segments: Sequence[Segment], *, is_numbered: bool = Fal
     numbers = [each for each in segments if each.text.isdecimal() and len(each.text) <= MAX_DIGITS]
     if not numbers or (len(numbers) < MIN_NUMBERS and not is_numbered):
         return segments
-    found = set(map(id, numbers))
-    others = [each for each in segments if id(each) not in found]
     column = max(_columns(numbers), key=len)
-    if not _is_at_margin(column, others) or not (is_numbered or _is_text(column, others)):
-        return segments
     numbered = set(map(id, column))
-    return [each for each in segments if id(each) not in numbered]
+    others = [each for each in segments if id(each) not in numbered]
+    return others if _is_numbering(column, others, is_numbered=is_numbered) else segments
 
 
 def _columns(numbers: Sequence[Segment]) -> Iterator[list[Segment]]:
@@ -66,23 +63,20 @@ def _longest_count(flush: Sequence[Segment]) -> list[Segment]:
     return list(longest)
 
 
-def _is_at_margin(column: Sequence[Segment], others: Sequence[Segment]) -> bool:
+def _is_numbering(column: Sequence[Segment], others: Sequence[Segment], *, is_numbered: bool) -> bool:
+    """Return whether the lines beside the column go on in lower case, as sentences and code do."""
     left, right = min(each.left for each in column), max(each.right for each in column)
-    return all(each.left > right for each in others) or all(each.right < left for each in others)
-
-
-def _is_text(column: Sequence[Segment], others: Sequence[Segment]) -> bool:
-    """Return whether the lines beside the numbers go on in lower case, as sentences and code do."""
-    if len(column) < MIN_NUMBERS:
-        return False
-    top, bottom = column[0].top, column[-1].bottom
-    beside = sorted(
-        (each for each in others if bottom < each.top and each.bottom < top), key=lambda each: -each.top
-    )
-    if len(beside) < MIN_NUMBERS or median(each.text.count(" ") + 1 for each in beside) < MIN_WORDS:
-        return False
+    beside = [each for each in others if column[-1].bottom < each.top and each.bottom < column[0].top]
+    if any(each.left <= right for each in beside) and any(each.right >= left for each in beside):
+        return False  # not at a margin
+    if is_numbered or len(column) < MIN_NUMBERS or len(beside) < MIN_NUMBERS:
+        return is_numbered
+    beside.sort(key=lambda each: -each.top)
     pairs = list(pairwise(beside))
     cells = sum(other.top > one.top - one.height / 2 for one, other in pairs)
     lower = sum(other.text[0].islower() and not CLAUSE_END.search(one.text) for one, other in pairs)
     is_list = lower == len(pairs) and beside[0].text[0].islower()
-    return lower >= LOWER_SHARE * len(pairs) and not is_list and cells <= CELL_SHARE * len(pairs)
+    is_short = median(each.text.count(" ") + 1 for each in beside) < MIN_WORDS
+    return (
+        lower >= LOWER_SHARE * len(pairs) and cells <= CELL_SHARE * len(pairs) and not (is_list or is_short)
+    )

@@ -15,8 +15,8 @@ ACCENT: Final = re.compile(f"[{re.escape(ACCENTS)}]")
 DOTTED: Final = str.maketrans("ıȷ", "ij")
 #: share of the narrower box that an accent and its letter have in common
 OVERLAP: Final = 0.5
-#: characters up to its letter: pdfium may put a blank or the end of a line between
-REACH: Final = 3
+#: its letter: pdfium may put a blank or the end of a line between
+AFTER, BEFORE, REACH = re.compile(r"\s{0,2}([^\W\d_])"), re.compile(r"([^\W\d_])\s{0,2}$"), 3
 #: numbers of footnotes at the end of a word or before the first one of a note, and its last characters
 NOTE_AFTER: Final = re.compile(
     r"(?<=[^\W\d_]{3})[^\w\s]{0,2}?([¹²³⁰⁴-⁹]|\d{1,3}(?:[,–-]\d{1,3}){0,3})[^\w\s]{0,2}$"
@@ -37,8 +37,9 @@ def join_accents(text: str, box_at: Callable[[int], Box]) -> str:
     letters = list(text)
     for accent in ACCENT.finditer(text):
         place = accent.start()
-        for other in _letters_near(letters, place):
-            joined = normalize("NFC", letters[other].translate(DOTTED) + JOINING[ACCENTS.index(accent[0])])
+        for found in (AFTER.match(text, place + 1), BEFORE.search(text, max(0, place - REACH), place)):
+            other = found.start(1) if found else place
+            joined = normalize("NFC", letters[other].translate(DOTTED) + JOINING[ACCENTS.index(text[place])])
             if len(joined) == 1 and _overlap(box_at(place), box_at(other)) >= OVERLAP:
                 first, last = (place, other) if place < other else (other + 1, place + 1)
                 letters[first:last] = "\0" * (last - first)
@@ -47,49 +48,31 @@ def join_accents(text: str, box_at: Callable[[int], Box]) -> str:
     return "".join(letters)
 
 
-def _letters_near(letters: Sequence[str], place: int) -> Iterator[int]:
-    """Yield the index of the letter after the one at `place`, and before it."""
-    for step in (1, -1):
-        for other in range(place + step, place + step * (REACH + 1), step):
-            if not 0 <= other < len(letters) or not (letters[other].isspace() or letters[other].isalpha()):
-                break
-            if letters[other].isalpha():
-                yield other
-                break
-
-
 def split_note_marks(words: Iterable[re.Match[str]], box_at: Callable[[int], Box]) -> Iterator[Span]:
     """Yield the span of each word; numbers of footnotes and digits in a column are words of their own."""
     for word in words:
-        text, (start, end) = word[0], word.span()
-        if text.isalpha():
-            yield start, end
-        elif text.isdecimal():
-            is_column = end - start > 1 and _is_below(box_at(start), box_at(end - 1))
-            yield from ((place, place + 1) for place in range(start, end)) if is_column else [(start, end)]
-        elif (mark := NOTE_AFTER.search(text, max(0, len(text) - NOTE_CHARS))) and (
-            mark[1] in SUPERSCRIPT or _is_small(start + mark.start(1), start + mark.start() - 1, box_at)
-        ):
-            yield start, start + mark.start(1)
-            yield start + mark.start(1), end
-        elif (mark := NOTE_BEFORE.match(text)) and _is_small(start, start + mark.end(), box_at):
-            yield start, start + mark.end()
-            yield start + mark.end(), end
-        else:
-            yield start, end
+        start, end = word.span()
+        for cut in () if word[0].isalpha() else _cuts(word[0], start, box_at):
+            yield start, cut
+            start = cut
+        yield start, end
 
 
-def _is_below(box: Box, other: Box) -> bool:
-    return box[3] - box[1] > box[2] - box[0] and other[3] <= box[1]
-
-
-def _is_small(place: int, letter: int, box_at: Callable[[int], Box]) -> bool:
-    return _size(box_at(place)) < NOTE_SIZE * _size(box_at(letter))
-
-
-def _size(box: Box) -> float:
-    """Return the longer side of a character's box, which is its height, or its width where text is turned."""
-    return max(box[2] - box[0], box[3] - box[1])
+def _cuts(text: str, start: int, box_at: Callable[[int], Box]) -> Sequence[int]:
+    """Return the places on the page at which a word that starts at one is divided."""
+    if text.isdecimal():
+        first, last = box_at(start), box_at(start + len(text) - 1)
+        is_column = first[3] - first[1] > first[2] - first[0] and last[3] <= first[1]
+        return range(start + 1, start + len(text)) if is_column else ()
+    if mark := NOTE_AFTER.search(text, max(0, len(text) - NOTE_CHARS)):
+        cut, digit, letter = mark.start(1), mark.start(1), mark.start() - 1
+    elif mark := NOTE_BEFORE.match(text):
+        cut, digit, letter = mark.end(), 0, mark.end()
+    else:
+        return ()
+    # the longer side is the height, or the width where text is turned
+    sizes = [max(box[2] - box[0], box[3] - box[1]) for box in (box_at(start + digit), box_at(start + letter))]
+    return (start + cut,) if text[digit] in SUPERSCRIPT or sizes[0] < NOTE_SIZE * sizes[1] else ()
 
 
 def _overlap(one: Box, other: Box) -> float:

@@ -31,7 +31,7 @@ def is_unreadable(text: PageText) -> bool:
 
 
 def recognise_page(page: Any, text: PageText) -> PageText:
-    """Return the page with the lines that OCR finds, and below them those of its text that OCR doesn't find.
+    """Return the page with the lines that OCR finds beyond its text, and that text below them.
 
     A page on which OCR finds nothing stays as it is.
     """
@@ -39,7 +39,7 @@ def recognise_page(page: Any, text: PageText) -> PageText:
     found = recognise(page.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB"))
     if not found:
         return text
-    starts = set(paragraph_starts(found))
+    starts, known = set(paragraph_starts(found)), _key("".join(line.text for line in text.lines))
     lines = [
         TextLine(
             text=line.text,
@@ -50,10 +50,9 @@ def recognise_page(page: Any, text: PageText) -> PageText:
             begins_paragraph=index in starts,
         )
         for index, line in enumerate(found)
+        if not known or _key(line.text) not in known
     ]
-    seen = _key("".join(line.text for line in lines))
-    lines += [replace(line, begins_paragraph=True) for line in text.lines if _key(line.text) not in seen]
-    return replace(text, lines=tuple(lines), unreadable=0)
+    return replace(text, lines=(*lines, *text.lines), unreadable=0)
 
 
 def _key(text: str) -> str:

@@ -64,12 +64,12 @@ def test_lines_of_a_cell_are_joined(subtests):
     wide = """Item|Amount|Notes
         Coolant|18 litres, to be|Premium yellow
         pump|refilled in autumn|antifreeze
-        Hydraulic|6 litres per|Mineral oil
-        lift|cylinder pair|of grade 46"""
+        Hydraulic|6 litres per|Mineral oil grade
+        lift|cylinder pair|forty-six"""
     joined = [
         "Item Amount Notes",
         "Coolant pump 18 litres, to be refilled in autumn Premium yellow antifreeze",
-        "Hydraulic lift 6 litres per cylinder pair Mineral oil of grade 46",
+        "Hydraulic lift 6 litres per cylinder pair Mineral oil grade forty-six",
     ]
     sparse = """Berth|Keeper|Since
         Inner basin|Anna Ekstrand of|1901
