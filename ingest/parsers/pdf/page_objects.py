@@ -80,7 +80,9 @@ class PageObjects:
 
     def _is_over_picture(self, box: Box) -> bool:
         x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-        return any(left <= x <= right and bottom <= y <= top for left, bottom, right, top in self.pictures)
+        return len(self.pictures) == MAX_PICTURES or any(
+            left <= x <= right and bottom <= y <= top for left, bottom, right, top in self.pictures
+        )
 
     def picture_share(self, page: Any) -> float:
         """Return the share of the page that its pictures cover, over 1 where they cover each other."""

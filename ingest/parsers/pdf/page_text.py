@@ -4,6 +4,7 @@ import ctypes
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from math import pi
@@ -36,9 +37,6 @@ DIRECTION_WORDS, LONG_WORD, STEEP = 40, 3, 2.0
 #: letters that are set apart: least number, largest gap in heights, and its ratio to a gap between words
 SPACED_LETTERS, SPACED_GAP, SPACED_WORD = 4, 1.2, 1.4
 
-#: a word, and whether it is long and turned
-_PlacedWord = tuple[Segment, bool]
-
 #: boxes of the page as they are where its text reads upwards, downwards and upside down
 TURNS: dict[str, Callable[[float, float, float, float], Box]] = {
     "right": lambda left, bottom, right, top: (left, bottom, right, top),
@@ -53,23 +51,20 @@ def read_page(page: Any, number: int, *, is_numbered: bool = False) -> PageText:
 
     `is_numbered` tells that the lines of the page before have numbers.
     """
-    text_page = page.get_textpage()
-    try:
+    with closing(page.get_textpage()) as text_page:
         reader = _WordReader(text_page, page.get_bbox(), is_upside_down=page.get_rotation() == 180)
         groups = reader.groups()
-        kept = [without_line_numbers(group, is_numbered=is_numbered) for group in groups]
-        _, bottom, _, top = reader.frame
-        return PageText(
-            number=number,
-            lines=tuple(_text_line(row) for group in kept for row in reading_order(group)),
-            bottom=bottom,
-            top=top,
-            unreadable=reader.unreadable,
-            outside=reader.outside,
-            line_numbers=sum(map(len, groups)) - sum(map(len, kept)),
-        )
-    finally:
-        text_page.close()
+    kept = [without_line_numbers(group, is_numbered=is_numbered) for group in groups]
+    _, bottom, _, top = reader.frame
+    return PageText(
+        number=number,
+        lines=tuple(_text_line(row) for group in kept for row in reading_order(group)),
+        bottom=bottom,
+        top=top,
+        unreadable=reader.unreadable,
+        outside=reader.outside,
+        line_numbers=sum(map(len, groups)) - sum(map(len, kept)),
+    )
 
 
 def _text_line(row: Sequence[Segment]) -> TextLine:
@@ -200,7 +195,9 @@ class _WordReader:
         rect = self._rect
         return rect.left, rect.bottom, rect.right, rect.top
 
-    def _word(self, start: int, end: int, turn: Callable[[float, float, float, float], Box]) -> _PlacedWord:
+    def _word(
+        self, start: int, end: int, turn: Callable[[float, float, float, float], Box]
+    ) -> tuple[Segment, bool]:
         """Return a word, and whether it is long and reads upwards or downwards."""
         text = self._text[start:end]
         if not text.isalpha():
