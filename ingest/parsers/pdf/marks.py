@@ -17,11 +17,11 @@ DOTTED: Final = str.maketrans("ıȷ", "ij")
 OVERLAP: Final = 0.5
 #: its letter: pdfium may put a blank or the end of a line between
 AFTER, BEFORE, REACH = re.compile(r"\s{0,2}([^\W\d_])"), re.compile(r"([^\W\d_])\s{0,2}$"), 3
-#: numbers of footnotes at the end of a word or before the first one of a note, and its last characters
+#: numbers of footnotes after a word, before the next one too, and before the first word of a note
 NOTE_AFTER: Final = re.compile(
-    r"(?<=[^\W\d_]{3})[^\w\s]{0,2}?([¹²³⁰⁴-⁹]|\d{1,3}(?:[,–-]\d{1,3}){0,3})[^\w\s]{0,2}$"
+    r"(?<=[^\W\d_]{3})[^\w\s]{0,2}?([¹²³⁰⁴-⁹]|\d{1,3}(?:[,–-]\d{1,3}){0,3})(?:[^\w\s]{0,2}$|(?=[^\W\d_]{2}))"
 )
-NOTE_BEFORE, NOTE_CHARS = re.compile(r"\d{1,3}(?=[^\W\d_]{2})"), 24
+NOTE_BEFORE: Final = re.compile(r"\d{1,3}(?=[^\W\d_]{2})")
 SUPERSCRIPT: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 #: largest ratio of the size of such a number to that of the text
 NOTE_SIZE: Final = 0.85
@@ -64,15 +64,16 @@ def _cuts(text: str, start: int, box_at: Callable[[int], Box]) -> Sequence[int]:
         first, last = box_at(start), box_at(start + len(text) - 1)
         is_column = first[3] - first[1] > first[2] - first[0] and last[3] <= first[1]
         return range(start + 1, start + len(text)) if is_column else ()
-    if mark := NOTE_AFTER.search(text, max(0, len(text) - NOTE_CHARS)):
-        cut, digit, letter = mark.start(1), mark.start(1), mark.start() - 1
+    if mark := NOTE_AFTER.search(text):
+        digit, letter, cuts = mark.start(1), mark.start() - 1, mark.span(1)
     elif mark := NOTE_BEFORE.match(text):
-        cut, digit, letter = mark.end(), 0, mark.end()
+        digit, letter, cuts = 0, mark.end(), (mark.end(), len(text))
     else:
         return ()
     # the longer side is the height, or the width where text is turned
     sizes = [max(box[2] - box[0], box[3] - box[1]) for box in (box_at(start + digit), box_at(start + letter))]
-    return (start + cut,) if text[digit] in SUPERSCRIPT or sizes[0] < NOTE_SIZE * sizes[1] else ()
+    is_mark = text[digit] in SUPERSCRIPT or sizes[0] < NOTE_SIZE * sizes[1]
+    return [start + cut for cut in cuts if is_mark and text[cut : cut + 1].isalnum()]
 
 
 def _overlap(one: Box, other: Box) -> float:

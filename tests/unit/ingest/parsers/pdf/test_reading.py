@@ -34,6 +34,7 @@ def test_marks_of_notes_stand_apart_from_words(subtests):
         ("the harbour", "1", " was old", "the harbour 1 was old"),
         ("the harbour.", "12", " It", "the harbour. 12 It"),
         ("of Smith", "1,3", ", Olsen", "of Smith 1,3, Olsen"),
+        ("a harbour", "7", "was there", "a harbour 7 was there"),
         ("", "4", "Its walls", "4 Its walls"),
         ("25 m", "2", " and CO", "25 m2 and CO"),
         ("see section", "", "4 of B12 and MP3", "see section4 of B12 and MP3"),
