@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from itertools import islice
+from string import digits
 from typing import Final
 
 import pycld2
@@ -20,7 +21,7 @@ SAMPLED: Final = 50
 NO_LANGUAGE: Final = re.compile("[\0\1\3-\x08\x0e-\x1f\ue000-\uf8ff\ufffd\U000f0000-\U0010fffd]")
 WORD: Final = re.compile(r"\S+")
 MIXED: Final = re.compile(r"\d[^\W\d_]|[^\W\d_]\d")
-#: letters that make up half of any text in Latin script, and their share of a page below which it is judged
+#: letters that make up half of any text in Latin script; share of these and digits below which it is judged
 COMMON, COMMON_SHARE, JUDGED_SHARE = "eaintrosldu", 0.5, 0.35
 #: score of CLD2 for a language: a sentence had 429 to 1,536 in six languages, moved letters up to 250
 LANGUAGE_SCORE: Final = 320
@@ -46,17 +47,17 @@ def legible_text(text: str, has_no_map: Callable[[int], int]) -> tuple[str, int]
     places = range(len(text))
     bad = {sign.start() for sign in NO_LANGUAGE.finditer(text)}
     is_asked = any(map(has_no_map, (*places[:: len(text) // SAMPLED + 1], *islice(bad, SAMPLED))))
-    codes = set(filter(has_no_map, places)) if is_asked else set()
-    is_unmapped = bool(codes)
-    if sum(map(text.count, COMMON)) < JUDGED_SHARE * len(text) and 2 * len(codes) < len(text):
-        codes, is_unmapped = set(places), False
-    if codes:
+    unmapped = set(filter(has_no_map, places)) if is_asked else set()
+    is_latin = 2 * (len(text.encode("ascii", "ignore")) + len(bad)) > len(text)
+    is_doubtful = is_latin and sum(map(text.count, COMMON + digits)) < JUDGED_SHARE * len(text)
+    for codes in ([set(places)] if is_doubtful else []) + ([unmapped] if unmapped else []):
         coded = "".join(each if place in codes else " " for place, each in enumerate(text))
-        has_language = _has_language(coded)
-        if not has_language and (move := _find_move(coded)):
+        if _has_language(coded):
+            continue
+        if move := _find_move(coded):
             letters = (_moved(each, move) if place in codes else each for place, each in enumerate(text))
             return "".join(letters), 0
-        if not has_language and (is_unmapped or _consists_of_signs(text)):
+        if codes is unmapped or _consists_of_signs(text):
             bad |= codes
     illegible = {place for word in _illegible_words(text, bad) for place in range(*word)}
     if illegible:
