@@ -11,8 +11,9 @@ from ingest.parsers.pdf.types import Box
 
 #: depth of groups within groups, objects of one page, and pictures among which a text's place is sought
 MAX_DEPTH, MAX_OBJECTS, MAX_PICTURES = 3, 50_000, 200
-#: pixels of a page's longer side by which layers are judged, and renderings of one document
-TEST_SIDE, MAX_TESTS = 700, 60
+#: pixels of a page's longer side by which layers are judged, objects that are drawn for it in one document, and
+#: number of them that a page counts as at least
+TEST_SIDE, MAX_DRAWN, LEAST_DRAWN = 700, 300_000, 5_000
 #: entry of a document that has layers, streams of objects that it may be in, and bytes of these that are read
 LAYERS, ENCRYPTED = b"/OCProperties", b"/Encrypt"
 OBJECT_STREAM: Final = re.compile(rb"/ObjStm\b[^\0]{0,400}?stream\r?\n")
@@ -67,7 +68,7 @@ class PageObjects:
         """
         from pypdfium2.raw import FPDFPageObj_SetIsActive
 
-        hidden = layers.switched_off(page, self.texts) if layers else []
+        hidden = layers.switched_off(page, self.texts, MAX_OBJECTS - self._left) if layers else []
         if self.texts:
             hidden += [each for each, outer in self.invisible if not self._is_over_picture(_box(outer))]
         shown = []
@@ -99,16 +100,16 @@ class LayerTests:
 
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
-        self._left = MAX_TESTS
+        self._left = MAX_DRAWN
 
-    def switched_off(self, page: Any, texts: Sequence[_Placed]) -> list[Any]:
-        """Return the texts of a page that are not drawn, or the groups that hold them."""
+    def switched_off(self, page: Any, texts: Sequence[_Placed], count: int) -> list[Any]:
+        """Return the texts of a page of `count` objects that are not drawn, or the groups that hold them."""
         off: list[Any] = []
         for name, members in _sections(texts).items():
             if name in self._known:
                 is_off = self._known[name]
             else:
-                self._left -= 1
+                self._left -= LEAST_DRAWN + count
                 is_off = self._left >= 0 and _is_off(page, members)
                 self._known |= {name: is_off} if name.startswith(LAYER) else {}
             off += members if is_off else []
