@@ -11,8 +11,8 @@ from ingest.parsers.pdf.types import Box
 
 #: depth of groups within groups, objects of one page, and pictures among which a text's place is sought
 MAX_DEPTH, MAX_OBJECTS, MAX_PICTURES = 3, 50_000, 200
-#: pixels of a page's longer side by which layers are judged, objects that are drawn for it in one document, and
-#: number of them that a page counts as at least
+#: pixels of a page's longer side by which layers are judged; objects that are drawn for that in one document,
+#: and as how many a page counts at least
 TEST_SIDE, MAX_DRAWN, LEAST_DRAWN = 700, 300_000, 5_000
 #: entry of a document that has layers, streams of objects that it may be in, and bytes of these that are read
 LAYERS, ENCRYPTED = b"/OCProperties", b"/Encrypt"
