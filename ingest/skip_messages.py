@@ -79,6 +79,13 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "redirect_loop": _("Its redirects never end."),
         "max_pages": _("The source has as many pages as its configuration allows."),
         "max_depth": _("It is more links away from the start page than the configuration allows."),
+        "same_text": _("It shows the same text as another page, apart from dates at most."),
+        "empty_page": _(
+            "The page has no text of its own: it needs JavaScript, or holds other pages in frames."
+        ),
+        "many_alike": _(
+            "Many pages with addresses like this one show the same text, so it was not requested."
+        ),
         # connectors of records
         "not_permitted": _(
             "Not everybody who may read the source may read it. Restrict the source to groups that may."

@@ -46,6 +46,9 @@ class SkipReason(StrEnum):
     REDIRECT_LOOP = "redirect_loop"
     MAX_PAGES = "max_pages"
     MAX_DEPTH = "max_depth"
+    SAME_TEXT = "same_text"
+    EMPTY_PAGE = "empty_page"
+    MANY_ALIKE = "many_alike"
     # connectors of records
     NOT_PERMITTED = "not_permitted"
     ARCHIVED = "archived"

@@ -29,6 +29,8 @@ class WebPage(models.Model):
     links = models.JSONField(default=list, blank=True)
     # The key of its canonical address; empty for none.
     canonical = models.CharField(max_length=1000, blank=True, default="")
+    # Fingerprints of its text, by which equal pages and changes are told.
+    fingerprints = models.JSONField(default=dict, db_default={}, blank=True)
     # Why it could not be read last time; earlier content stays.
     error = models.CharField(max_length=500, blank=True, default="")
     # For an address that is no page, until the listing has ended: its redirect, or the reason it is skipped.

@@ -1,7 +1,8 @@
 """Addresses of pages in normal form, and the paths of their documents.
 
 Equivalent spellings of an address have the same `key`: escapes only where they are needed, in capitals; no
-`.`, `..` or empty names; no fragment; of the query the allowed parameters, sorted.
+`.`, `..` or empty names; no fragment; no ids of sessions in the path; of the query the allowed parameters,
+sorted.
 """
 
 import re
@@ -9,18 +10,24 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final, Self
-from urllib.parse import SplitResult, parse_qsl, quote, unquote_to_bytes, urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, quote_plus, unquote_plus, unquote_to_bytes, urljoin, urlsplit
 
 MAX_ADDRESS_CHARS: Final = 2_000
 MAX_KEY_CHARS: Final = 1_000
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _MAX_PARAMETERS = 50
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_ASCII = "".join(map(chr, range(33, 127)))
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 # Characters that browsers remove from an address at any position.
+_SESSION = re.compile(r"(?:;|%3B)(?:([\w.-]{1,40})(?:=|%3D))?([\w.!~*+-]{1,200})", re.IGNORECASE | re.ASCII)
+_SESSION_NAMES = frozenset({"jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "sid"})
+# Of a parameter of a path that only a program can mean.
+_LEAST_TOKEN_CHARS = 16
 _DROPPED = {ord(character): None for character in "\t\r\n"}
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
+_MADE_UP = "no-such-page-7f3b9"
 # Suffixes of page files; any other name is a folder of pages.
 _FILE_NAME = re.compile(r"\.(?:x?html?|php|aspx?|jsp|md|txt|pdf|xml)\Z", re.IGNORECASE)
 
@@ -34,13 +41,20 @@ class Address:
     port: int
     #: Path and query, beginning with `/`.
     key: str
+    #: The same with the session that the server asks for, if there is one.
+    session_key: str = ""
 
     @property
     def url(self) -> str:
-        """Return the full address for requests."""
+        """Return the full address."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.key}"
+
+    @property
+    def request_url(self) -> str:
+        """Return the full address for requests, which may have a session."""
+        return self.with_key(self.session_key or self.key).url
 
     @property
     def site(self) -> tuple[str, int]:
@@ -59,7 +73,26 @@ class Address:
 
     def with_key(self, key: str) -> Self:
         """Return the address with another key on the same host."""
-        return replace(self, key=key)
+        return replace(self, key=key, session_key="")
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """Return the parameters of the query, as they are written: (name, value)."""
+        return [split_parameter(part) for part in self.key.partition("?")[2].split("&") if part]
+
+    def without(self, *names: str) -> Self:
+        """Return the address without some parameters."""
+        path, _, query = self.key.partition("?")
+        left = "&".join(part for part in query.split("&") if split_parameter(part)[0] not in names)
+        return self.with_key(f"{path}?{left}" if left else path)
+
+    def made_up(self) -> Self:
+        """Return an address like this one that hardly exists."""
+        path, _, query = self.key.partition("?")
+        if query:
+            return self.with_key(f"{path}?{query.rpartition('=')[0] or query}={_MADE_UP}")
+        folder, _, name = path.rpartition("/")
+        suffix = _FILE_NAME.search(name)
+        return self.with_key(f"{folder}/{_MADE_UP}{suffix[0] if suffix else ''}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +123,18 @@ class UrlScope:
 
 
 def parse_address(
-    text: str, *, base: Address | None = None, parameters: Collection[str] = ()
+    text: str, *, base: Address | None = None, parameters: Collection[str] | None = ()
 ) -> Address | None:
     """Parse an address relative to `base`; None if it is invalid, or not one of http or https.
 
-    `parameters` are the names of query parameters to keep.
+    `parameters` are the names of query parameters to keep, None for all.
     """
     text = text.translate(_DROPPED).strip()
     if len(text) > MAX_ADDRESS_CHARS:
         return None
     try:
         parts = urlsplit(urljoin(base.url, text) if base is not None else text)
-        return _build_address(parts, frozenset(parameters))
+        return _build_address(parts, None if parameters is None else frozenset(parameters))
     except (ValueError, UnicodeError):  # invalid brackets, a port that is no number, surrogates
         return None
 
@@ -117,22 +150,44 @@ def document_path(key: str) -> str:
     return "/".join(names) + mark + query
 
 
-def _build_address(parts: SplitResult, parameters: frozenset[str]) -> Address | None:
+def split_parameter(part: str) -> tuple[str, str]:
+    """Return the name and the value of a part of a query."""
+    name, _, value = part.partition("=")
+    return name, value
+
+
+def _build_address(parts: SplitResult, parameters: frozenset[str] | None) -> Address | None:
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in _DEFAULT_PORTS or not host or parts.username is not None:
         return None
     host = host if host.isascii() else host.encode("idna").decode("ascii")
-    key = _build_key(parts.path, parts.query, parameters)
-    if _HOST.fullmatch(host) is None or len(key) > MAX_KEY_CHARS:
+    names = _resolve_dots(_normalize_escapes(parts.path).split("/"))
+    filtered = _filter_query(parts.query, parameters)
+    key, session_key = (
+        "/" + "/".join(each) + (f"?{filtered}" if filtered else "") for each in (_drop_sessions(names), names)
+    )
+    if _HOST.fullmatch(host) is None or max(len(key), len(session_key)) > MAX_KEY_CHARS:
         return None
     port = _DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
-    return Address(scheme=parts.scheme, host=host, port=port, key=key)
+    session = session_key if session_key != key else ""
+    return Address(scheme=parts.scheme, host=host, port=port, key=key, session_key=session)
 
 
-def _build_key(path: str, query: str, parameters: frozenset[str]) -> str:
-    names = _resolve_dots(_normalize_escapes(path).split("/"))
-    filtered = _filter_query(query, parameters)
-    return "/" + "/".join(names) + (f"?{filtered}" if filtered else "")
+def _drop_sessions(names: list[str]) -> list[str]:
+    """Return the names of a path without ids of sessions: `a;jsessionid=1` and `(S(1))` are such."""
+    last = len(names) - 1
+    cleaned = [_SESSION.sub(_drop_session, name) for name in names]
+    return [
+        name
+        for nth, name in enumerate(cleaned)
+        if not (name.startswith("(") and name.endswith("))")) and (name or nth == last)
+    ]
+
+
+def _drop_session(found: re.Match[str]) -> str:
+    name, value = (found[1] or "").lower(), found[2]
+    is_token = len(value) >= _LEAST_TOKEN_CHARS and not value.isalpha() and not value.isdecimal()
+    return "" if is_token or name in _SESSION_NAMES else found[0]
 
 
 def _normalize_escapes(path: str) -> str:
@@ -156,11 +211,21 @@ def _resolve_dots(names: list[str]) -> list[str]:
     return [*kept, ""] if is_folder and kept else kept
 
 
-def _filter_query(query: str, parameters: frozenset[str]) -> str:
-    if not query or not parameters:
+def _filter_query(query: str, parameters: frozenset[str] | None) -> str:
+    if not query or parameters == frozenset():
         return ""
-    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
-    return urlencode(sorted(pair for pair in pairs if pair[0] in parameters))
+    if query.count("&") >= _MAX_PARAMETERS:
+        raise ValueError("too many parameters")
+    parts = [_normalize_parameter(part) for part in query.split("&") if part]
+    if parameters is not None:
+        pairs = map(split_parameter, parts)
+        parts = [f"{name}={value}" for name, value in pairs if unquote_plus(name) in parameters]
+    return "&".join(sorted(parts))
+
+
+def _normalize_parameter(part: str) -> str:
+    escaped = (unquote_plus(quote(each, safe=_ASCII), encoding="latin-1") for each in part.partition("="))
+    return "".join(quote_plus(each, safe="=" if each == "=" else "", encoding="latin-1") for each in escaped)
 
 
 def _unescape_name(name: str) -> str:

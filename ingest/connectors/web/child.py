@@ -11,6 +11,7 @@ from functools import lru_cache
 from ingest.connectors.web.addresses import Address, UrlScope
 from ingest.connectors.web.content import HTML, mime_of, to_utf8
 from ingest.connectors.web.links import LinkResolver, PageLinks, scan_links
+from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.robots import ROBOT, Directives, RobotRules
 from ingest.connectors.web.sitemap import SitemapUnreadable, parse_sitemap
 from ingest.parsers.decode import decode
@@ -94,7 +95,9 @@ def scan_page(answer: StreamedResponse, content: bytes, header: Header) -> Heade
     """Return a page's text in UTF-8 unless it is not to be indexed, its links and its canonical address."""
     content_type = answer.header("content-type")
     content = to_utf8(content, content_type)
-    links = scan_links(decode(content), ROBOT) if mime_of(content_type) in HTML else PageLinks()
+    is_html = mime_of(content_type) in HTML
+    html = decode(content) if is_html else ""
+    links = scan_links(html, ROBOT) if is_html else PageLinks()
     directives = Directives.parse(links.robots, answer.headers("x-robots-tag"))
     resolver = LinkResolver(
         address=Address(**header["address"]),
@@ -105,6 +108,9 @@ def scan_page(answer: StreamedResponse, content: bytes, header: Header) -> Heade
         "is_noindex": directives.noindex,
         "links": [] if directives.nofollow else resolver.keys(links),
         "canonical": resolver.canonical(links),
+        "text": (
+            PageText.of_html(html, resolver.address.url) if is_html else PageText.of_bytes(content)
+        ).to_json(),
         BODY: b"" if directives.noindex else content,
     }
 

@@ -32,13 +32,14 @@ class WebConfig:
     exclude: Sequence[Glob]
     max_pages: int
     max_depth: int
-    #: Names of query parameters to keep in addresses.
-    parameters: frozenset[str]
+    #: Names of query parameters to keep in addresses; None: those that tell pages apart by their contents.
+    parameters: frozenset[str] | None
 
     @classmethod
     def parse(cls, config: Mapping[str, Any]) -> Self:
         """Parse the configuration of a source. Raises ValueError, InvalidGlob."""
-        parameters = frozenset(config.get("query_parameters", ()))
+        named = config.get("query_parameters")
+        parameters = None if named is None else frozenset(named)
         start = _parse_config_address(config, "url", parameters)
         sitemap = _parse_config_address(config, "sitemap", parameters, keeps_query=True)
         home = start or sitemap
@@ -98,14 +99,12 @@ def check_site(address: Address) -> None:
 
 
 def _parse_config_address(
-    config: Mapping[str, Any], name: str, parameters: frozenset[str], *, keeps_query: bool = False
+    config: Mapping[str, Any], name: str, parameters: frozenset[str] | None, *, keeps_query: bool = False
 ) -> Address | None:
     text = config.get(name)
     if text is None:
         return None
-    query = str(text).partition("#")[0].partition("?")[2]
-    named = {part.partition("=")[0] for part in query.split("&")} if keeps_query else parameters
-    address = parse_address(str(text), parameters=named)
+    address = parse_address(str(text), parameters=None if keeps_query else parameters)
     if address is None:
         # The message does not repeat the address, which may contain a password.
         raise ValueError(f"{name} can't be read; give an http or https address without name and password.")

@@ -11,21 +11,28 @@ from ingest.connectors.web.addresses import Address, UrlScope, parse_address
 from ingest.connectors.web.config import WebConfig
 from ingest.connectors.web.content import may_be_readable
 from ingest.connectors.web.discovery import RobotsFile, fetch_sitemap_pages
+from ingest.connectors.web.identity import PageIdentities
 from ingest.connectors.web.known_pages import KnownPages
+from ingest.connectors.web.links import LinkResolver
 from ingest.connectors.web.page_memory import PageMemory
+from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.pages import (
     FetchedPage,
+    Outcome,
     PageFailed,
     PageMissing,
     PageReader,
     PageRedirect,
     PageRequest,
 )
+from ingest.connectors.web.parameters import QueryParameters
 from ingest.connectors.web.requests import SiteRequests
 from ingest.models import WebPage
 from search.corpus.paths import MAX_PATH_BYTES
 
 _MAX_REDIRECTS = 10
+# Addresses that don't exist, requested to see what the site shows for them.
+_MAX_MADE_UP = 3
 # If more pages than this, and more than this share of those requested, can't be read, the site has an outage:
 # pages missing from this listing may still exist.
 _TOLERATED_FAILURES = 3
@@ -72,10 +79,17 @@ class Crawl:
         self._dropped: set[str] = set()
         self._listed: set[str] = set()
         self._listed_keys: set[str] = set()
-        self._aliases: list[WebPage] = []
+        # Pages that seem to be copies of pages that were not read yet.
+        self._copies: list[tuple[PageRequest, WebPage]] = []
         self._skipped: list[Entry] = []
         self._tally = _Tally()
         self._known = KnownPages(memory.documents(), config.parameters)
+        self._parameters = QueryParameters() if config.parameters is None else None
+        stored = {
+            text: key for text, key in memory.texts().items() if self._known.holds(self._home.with_key(key))
+        }
+        self._identities = PageIdentities(stored)
+        self._made_up: dict[Address, PageText] = {}
 
     def entries(self) -> Iterator[Entry]:
         """Yield the site's pages. Raises ListingFailed when the listing would not be reliable."""
@@ -88,7 +102,8 @@ class Crawl:
         self._queue_known_documents()
         yield from self._visit_all()
         yield from self._skip_rest()
-        yield from self._list_unclaimed_copies()
+        for request, page in self._copies:
+            yield self._list_or_fold(request, page)
         self._check_failures(is_end=True)
         self._known.check_answers()
         self._memory.delete_unseen()
@@ -102,7 +117,8 @@ class Crawl:
     @property
     def _has_room(self) -> bool:
         most = self._config.max_pages
-        return self._tally.found < most and self._tally.requested < most * _REQUESTS_PER_PAGE + 100
+        found = self._tally.found + len(self._copies)
+        return found < most and self._tally.requested < most * _REQUESTS_PER_PAGE + 100
 
     def _queue_start(self) -> None:
         start = self._config.start
@@ -134,8 +150,10 @@ class Crawl:
                 raise ListingFailed(f"robots.txt of {self._home.host} does not allow {request.address.url}.")
             yield SkippedFile(path=request.path, reason=SkipReason.DISALLOWED_BY_ROBOTS)
             return
-        self._tally.requested += 1
-        outcome = self._reader.read(request, self._config.parameters, self._scope)
+        if self._identities.is_endless(request.address) and not self._known.holds(request.address):
+            yield SkippedFile(path=request.path, reason=SkipReason.MANY_ALIKE)
+            return
+        outcome = self._read(request)
         if isinstance(outcome, PageFailed):
             yield from self._record_failure(request, outcome)
             return
@@ -147,20 +165,123 @@ class Crawl:
         else:
             yield from self._list_or_skip(request, outcome)
 
+    def _read(self, request: PageRequest) -> Outcome:
+        self._tally.requested += 1
+        return self._reader.read(request, self._resolver(request.address))
+
+    def _resolver(self, address: Address) -> LinkResolver:
+        names = self._config.parameters
+        parameters = None if names is None else sorted(names)
+        return LinkResolver(address=address, parameters=parameters, scope=self._scope)
+
     def _list_or_skip(self, request: PageRequest, fetched: FetchedPage) -> Iterator[Entry]:
-        page = fetched.page
-        self._known.record(request.address, "" if page.is_noindex else page.content_hash)
+        page, address = fetched.page, request.address
+        text = PageText.load(page.fingerprints)
+        self._known.record(address, "" if page.is_noindex else page.content_hash, text.text)
         self._queue_links(request, page)
-        canonical = self._canonical(request, page)
+        is_undated_copy = not self._known.holds(address) and self._identities.is_same_undated(
+            address, request.linked_by, text
+        )
+        self._identities.record(address, text)
         if page.is_noindex:
             yield SkippedFile(path=request.path, reason=SkipReason.NOINDEX)
         elif not self._config.is_chosen(request.path):
             yield SkippedFile(path=request.path, reason=SkipReason.EXCLUDED_PAGE)
-        elif canonical is not None:
-            self._queue_address(canonical, depth=request.depth)
-            self._aliases.append(page)
+        elif text.is_shell:
+            yield SkippedFile(path=request.path, reason=SkipReason.EMPTY_PAGE)
+        elif not request.is_start and text.missing and self._is_missing(address, text):
+            yield SkippedFile(path=request.path, reason=SkipReason.NOT_FOUND)
+        elif is_undated_copy or self._has_idle_parameter(request, text):
+            yield self._fold(request)
+        elif (original := self._unread_original(request, page, text)) is not None:
+            self._queue_in_scope(original, depth=request.depth)
+            self._copies.append((request, page))
         else:
-            yield self._list_page(page)
+            yield self._list_or_fold(request, page)
+
+    def _list_or_fold(self, request: PageRequest, page: WebPage) -> Entry:
+        """List a page, unless it is a copy of a listed one."""
+        text = PageText.load(page.fingerprints)
+        canonical = self._canonical(request, page)
+        if canonical is not None and canonical.key in self._listed_keys and self._agrees(canonical, text):
+            return self._fold(request)
+        twin = self._identities.listed_key(text)
+        if twin and not request.is_start:
+            return self._fold_twin(request, text, twin)
+        if self._tally.found >= self._config.max_pages:
+            return SkippedFile(path=request.path, reason=SkipReason.MAX_PAGES)
+        self._identities.record_listed(request.address, text)
+        return self._list_page(page)
+
+    def _fold(self, request: PageRequest) -> Entry:
+        self._identities.record_alike(request.address)
+        return SkippedFile(path=request.path, reason=SkipReason.SAME_TEXT)
+
+    def _fold_twin(self, request: PageRequest, text: PageText, twin: str) -> Entry:
+        """Fold a page with the text of a listed one; neither is a document if no page has this text."""
+        if not self._is_missing(request.address, text):
+            return self._fold(request)
+        page = self._memory.find(twin)
+        if page is not None:
+            self._memory.mark_listed(page, is_listed=False)
+        return SkippedFile(path=request.path, reason=SkipReason.NOT_FOUND)
+
+    def _has_idle_parameter(self, request: PageRequest, text: PageText) -> bool:
+        """Return whether a parameter in the address changes nothing; the page without it is queued."""
+        if self._parameters is None:
+            return False
+        address = request.address
+        for name, value in self._parameters.untold(address):
+            shorter = address.without(name)
+            other = self._peek(shorter)
+            is_same = other is not None and (
+                other.text == text.text or self._reader.is_same(other, text, self._resolver(address))
+            )
+            self._parameters.record(name, value, is_same=is_same)
+            if is_same:
+                self._queue_in_scope(shorter, depth=request.depth)
+                return True
+        return False
+
+    def _peek(self, address: Address) -> PageText | None:
+        """Return what a page shows that may not be linked; None without such a page."""
+        text = self._identities.text(address.key)
+        if text is not None or not self._robots.allows(address.url):
+            return text
+        outcome = self._read(PageRequest(address=address))
+        if not isinstance(outcome, FetchedPage) or outcome.page.is_noindex:
+            return None
+        return PageText.load(outcome.page.fingerprints)
+
+    def _is_missing(self, address: Address, text: PageText) -> bool:
+        """Return whether a page shows what its site shows for an address that does not exist."""
+        made_up = address.made_up()
+        if made_up not in self._made_up:
+            if len(self._made_up) >= _MAX_MADE_UP:
+                return False
+            shown = self._peek(made_up) or PageText()
+            start = self._config.start and self._identities.text(self._config.start.key)
+            self._made_up[made_up] = PageText() if start and start.text == shown.text else shown
+        shown = self._made_up[made_up]
+        return bool(shown.text) and (shown.text == text.text or "" != shown.missing == text.missing)
+
+    def _unread_original(self, request: PageRequest, page: WebPage, text: PageText) -> Address | None:
+        """Return the address of a page that was not read yet, and that this one may be a copy of."""
+        canonical = self._canonical(request, page)
+        if canonical is not None:
+            is_copy = any(copy.address.key == canonical.key for copy, _ in self._copies)
+            is_unread = self._identities.text(canonical.key) is None
+            if is_unread or (is_copy and self._agrees(canonical, text)):
+                return canonical
+        stored = self._identities.stored_key(text)
+        if not stored or self._known.holds(request.address) or self._identities.text(stored) is not None:
+            return None
+        return request.address.with_key(stored)
+
+    def _agrees(self, canonical: Address, text: PageText) -> bool:
+        """Return whether the main text of a page is that of its canonical page."""
+        other = self._identities.text(canonical.key)
+        return other is not None and bool(text.main) and text.main == other.main
 
     def _canonical(self, request: PageRequest, page: WebPage) -> Address | None:
         """Return the page's canonical address if it is another page of the source, else None."""
@@ -169,12 +290,6 @@ class Crawl:
         address = request.address.with_key(page.canonical)
         is_ours = self._scope.holds(address) and self._config.is_chosen(address.path)
         return address if is_ours and address.path != request.path else None
-
-    def _list_unclaimed_copies(self) -> Iterator[Entry]:
-        """List copies whose canonical page was not listed as pages of their own."""
-        for page in self._aliases:
-            if page.canonical not in self._listed_keys:
-                yield self._list_page(page)
 
     def _list_page(self, page: WebPage) -> Entry:
         if page.path in self._listed:
@@ -252,33 +367,35 @@ class Crawl:
             return SkipReason.LEADS_ELSEWHERE
         if not request.is_start and not self._scope.holds(target):
             return SkipReason.LEADS_ELSEWHERE
-        trail = (*request.trail, request.address.url)
-        is_loop = target.url in trail or len(trail) > _MAX_REDIRECTS
+        trail = (*request.trail, request.address.request_url)
+        is_loop = target.request_url in trail or len(trail) > _MAX_REDIRECTS
         return SkipReason.REDIRECT_LOOP if is_loop else None
 
     def _queue_links(self, request: PageRequest, page: WebPage) -> None:
         if self._config.start is None:
             return
         for key in page.links:
-            self._queue_address(request.address.with_key(key), depth=request.depth + 1)
+            address = request.address.with_key(key)
+            self._queue_address(address, depth=request.depth + 1, linked_by=request.address.key)
 
-    def _queue_address(self, address: Address, *, depth: int) -> None:
+    def _queue_address(self, address: Address, *, depth: int, linked_by: str = "") -> None:
         """Queue a page, unless it was queued before or is skipped."""
         if not self._scope.holds(address):
             return
         if self._can_queue_more:
-            self._queue_in_scope(address, depth=depth)
+            for each in [address] if self._parameters is None else self._parameters.admit(address):
+                self._queue_in_scope(each, depth=depth, linked_by=linked_by)
         elif len(self._dropped) < _MAX_DROPPED and self._skip_reason(address.path, depth) is None:
             self._dropped.add(address.path)
 
-    def _queue_in_scope(self, address: Address, *, depth: int) -> None:
+    def _queue_in_scope(self, address: Address, *, depth: int, linked_by: str = "") -> None:
         path = address.path
         if path in self._seen_paths:
             return
         self._seen_paths.add(path)
         reason = self._skip_reason(path, depth)
         if reason is None:
-            self._queue.append(PageRequest(address=address, depth=depth))
+            self._queue.append(PageRequest(address=address, depth=depth, linked_by=linked_by))
         else:
             self._add_skipped(path, reason)
 

@@ -91,8 +91,7 @@ def fetch_sitemap_pages(
 
 
 def _parse_sitemap_address(text: str, base: Address) -> Address | None:
-    names = {part.partition("=")[0] for part in text.partition("?")[2].split("&")}
-    return parse_address(text, base=base, parameters=names)
+    return parse_address(text, base=base, parameters=None)
 
 
 def _read_robots(answer: SiteAnswer) -> bytes:

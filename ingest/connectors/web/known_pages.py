@@ -17,7 +17,9 @@ class KnownPages:
     redirect all to one: its responses must then not replace or delete anything.
     """
 
-    def __init__(self, documents: Iterable[tuple[str | None, str]], parameters: Collection[str]) -> None:
+    def __init__(
+        self, documents: Iterable[tuple[str | None, str]], parameters: Collection[str] | None
+    ) -> None:
         self._hashes: dict[Address, set[str]] = defaultdict(set)
         for url, content_hash in documents:
             address = parse_address(url or "", parameters=parameters)
@@ -30,11 +32,15 @@ class KnownPages:
         """Return the documents' addresses, ordered by key."""
         return sorted(self._hashes, key=lambda address: address.key)
 
-    def record(self, address: Address, answer: str) -> None:
-        """Record the response of an address: the hash of its content, or the target of its redirect."""
+    def holds(self, address: Address) -> bool:
+        """Return whether there is a document of this address."""
+        return address.key in self._by_key
+
+    def record(self, address: Address, answer: str, text: str = "") -> None:
+        """Record the response of an address: hash and text of its content, or the target of its redirect."""
         before = self._by_key.get(address.key)
         if answer and before is not None and answer not in before:
-            self._new_answers[answer] += 1
+            self._new_answers[text or answer] += 1
 
     def check_answers(self) -> None:
         """Raise ListingFailed when more than half of the documents' addresses have the same new response."""

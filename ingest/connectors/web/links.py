@@ -17,9 +17,10 @@ MAX_LINKS: Final = 5_000
 # Most elements scanned; ten megabytes of such elements alone would take a quarter of a minute.
 _MAX_ELEMENTS = 50_000
 _MAX_ATTRIBUTES = 50
+_FRAMES: Final = ("frame", "iframe")
 _TOKEN = re.compile(
     r"<(?:(!--)|(script|style|textarea|title|xmp|iframe|noembed|noframes|template)(?=[\s/>])"
-    r"|(a|area|base|link|meta)(?=[\s/>]))",
+    r"|(a|area|base|frame|link|meta)(?=[\s/>]))",
     re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(
@@ -45,7 +46,8 @@ class LinkResolver:
     """A resolver of the raw links of the page at `address` into keys of the source's own pages."""
 
     address: Address
-    parameters: Collection[str]
+    #: names of query parameters to keep; None for all
+    parameters: Collection[str] | None
     scope: UrlScope
 
     def keys(self, links: PageLinks) -> list[str]:
@@ -80,8 +82,8 @@ def scan_links(text: str, robot: str) -> PageLinks:
 
 def _collect(found: PageLinks, name: str, attributes: Mapping[str, str], robot: str) -> None:
     relation = attributes.get("rel", "").lower().split()
-    address = attributes.get("href", "").strip()
-    if name in ("a", "area") and address and "nofollow" not in relation:
+    address = attributes.get("src" if name in _FRAMES else "href", "").strip()
+    if name in ("a", "area", *_FRAMES) and address and "nofollow" not in relation:
         found.links.append(address)
     elif name == "base" and address:
         found.base = found.base or address
@@ -109,16 +111,18 @@ def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:
         if comment:
             at = text.find("-->", token.end() - 2)
         elif raw:
+            if raw.lower() == "iframe":
+                yield "iframe", parse_attributes(text, token.end())[0]
             closing = re.compile(f"</{raw}", re.IGNORECASE).search(text, token.end())
             at = -1 if closing is None else closing.end()
         else:
-            attributes, at = _parse_attributes(text, token.end())
+            attributes, at = parse_attributes(text, token.end())
             yield name.lower(), attributes
         if at < 0:  # an unclosed element hides the rest of the page in browsers too
             return
 
 
-def _parse_attributes(text: str, at: int) -> tuple[dict[str, str], int]:
+def parse_attributes(text: str, at: int) -> tuple[dict[str, str], int]:
     """Return the attributes of the tag whose name ends at `at`, and the position after the tag."""
     found: dict[str, str] = {}
     for _ in range(_MAX_ATTRIBUTES):
@@ -130,11 +134,12 @@ def _parse_attributes(text: str, at: int) -> tuple[dict[str, str], int]:
         if closes:
             break
         value = next((value for value in values if value is not None), "")
-        found.setdefault(name.lower(), _unescape(value))
+        found.setdefault(name.lower(), unescape(value))
     return found, at
 
 
-def _unescape(value: str) -> str:
+def unescape(value: str) -> str:
+    """Return HTML without its character references."""
     try:
         return html.unescape(value)
     except ValueError:  # a character reference with more digits than Python converts

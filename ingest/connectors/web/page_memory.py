@@ -13,9 +13,6 @@ from search.corpus.blobs import has_blob, lock_and_store_blobs, read_blob, store
 from search.corpus.content_ids import content_hash
 from search.models import Document, Source
 
-_MAX_ETAG_CHARS = 500
-_MAX_LAST_MODIFIED_CHARS = 100
-
 
 class PageMemory:
     """Stored pages of a source, for one job: a resumed job need not request again what it has read."""
@@ -41,14 +38,14 @@ class PageMemory:
     def is_fresh(self, page: WebPage) -> bool:
         """Return whether this job has requested the page already, and its result is still stored."""
         is_none = bool(page.error or page.leads_to or page.skipped)
-        return page.seen_by == self._job_id and (is_none or self._has_stored_bytes(page))
+        return page.seen_by == self._job_id and (is_none or self.has_stored_bytes(page))
 
     def validators(self, page: WebPage | None) -> dict[str, str]:
-        """Return the headers of a conditional request; none if the page's bytes are gone.
+        """Return the headers of a conditional request; none if the page's bytes or fingerprints are gone.
 
         Non-ASCII values of a server can't be sent back, and are left out.
         """
-        if page is None or not self._has_stored_bytes(page):
+        if page is None or not page.fingerprints or not self.has_stored_bytes(page):
             return {}
         headers = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
         return {name: value for name, value in headers.items() if value and value.isascii()}
@@ -57,7 +54,6 @@ class PageMemory:
         """Store a page, whose former row is `known`; its bytes only if `content` is given."""
         blobs = {} if content is None else {content_hash(content): content}
         store_blobs(self._source.workspace_id, blobs)
-        etag, last_modified = read.pop("etag", ""), read.pop("last_modified", "")
         with transaction.atomic():
             lock_and_store_blobs(self._source.workspace_id, blobs)
             page, _ = self._pages().update_or_create(
@@ -70,9 +66,10 @@ class PageMemory:
                     "is_noindex": False,
                     "links": [],
                     "canonical": "",
+                    "etag": "",
+                    "last_modified": "",
+                    "fingerprints": {},
                     **read,
-                    "etag": etag if len(etag) <= _MAX_ETAG_CHARS else "",
-                    "last_modified": last_modified if len(last_modified) <= _MAX_LAST_MODIFIED_CHARS else "",
                     "content_hash": next(iter(blobs), ""),
                     "size_bytes": 0 if content is None else len(content),
                     "is_listed": False,
@@ -84,10 +81,15 @@ class PageMemory:
             release_blobs(self._source.workspace_id, [known.content_hash])
         return page
 
-    def confirm_unchanged(self, page: WebPage, url: str) -> WebPage:
-        """Record that the page is unchanged."""
-        self._update_page(page, url=url, is_listed=False, error="", seen_by=self._job_id)
+    def confirm_unchanged(self, page: WebPage, url: str, **read: Any) -> WebPage:
+        """Record that the text of the page is unchanged, and what else was read; its bytes stay."""
+        self._update_page(page, **read, url=url, is_listed=False, error="", seen_by=self._job_id)
         return page
+
+    def texts(self) -> dict[str, str]:
+        """Return the keys of stored pages by the fingerprint of their text."""
+        stored = self._pages().filter(fingerprints__has_key="text").order_by("-key")
+        return dict(stored.values_list("fingerprints__text", "key"))
 
     def record_failure(self, key: str, known: WebPage | None, *, url: str, path: str, error: str) -> WebPage:
         """Record why a page could not be read; its stored content stays."""
@@ -100,9 +102,9 @@ class PageMemory:
         )
         return known
 
-    def mark_listed(self, page: WebPage) -> None:
-        """Record that the page is the document at its path."""
-        self._update_page(page, is_listed=True)
+    def mark_listed(self, page: WebPage, *, is_listed: bool = True) -> None:
+        """Record whether the page is the document at its path."""
+        self._update_page(page, is_listed=is_listed)
 
     def read(self, path: str) -> tuple[WebPage, bytes]:
         """Return the page of the document at `path`, and its bytes. Raises FileNotFoundError, OSError."""
@@ -131,7 +133,8 @@ class PageMemory:
         for name, value in fields.items():
             setattr(page, name, value)
 
-    def _has_stored_bytes(self, page: WebPage) -> bool:
+    def has_stored_bytes(self, page: WebPage) -> bool:
+        """Return whether the bytes of a page are there, if it has any."""
         if page.is_noindex:
             return True
         return bool(page.content_hash) and has_blob(self._source.workspace_id, page.content_hash)

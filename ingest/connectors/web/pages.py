@@ -1,15 +1,18 @@
 """Requests for single pages of a site, and their outcomes."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Final, Self
 
 from ingest.connectors.walk_rules import SkipReason, WalkRules
-from ingest.connectors.web.addresses import Address, UrlScope
-from ingest.connectors.web.content import limit_bytes, mime_of, readable_path
+from ingest.connectors.web.addresses import Address, parse_address
+from ingest.connectors.web.content import MAX_HTML_BYTES, limit_bytes, mime_of, readable_path
 from ingest.connectors.web.links import LinkResolver
 from ingest.connectors.web.page_memory import PageMemory
-from ingest.connectors.web.requests import SiteAnswer, SiteRequests
+from ingest.connectors.web.page_text import PageText
+from ingest.connectors.web.requests import ReadPage, SiteAnswer, SiteRequests
 from ingest.models import WebPage
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
@@ -17,6 +20,10 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _GONE: Final = frozenset({404, 410})
 _NOT_MODIFIED = 304
 MAX_LOCATION_CHARS: Final = 4_000
+_MAX_ETAG_CHARS: Final = 500
+_MAX_LAST_MODIFIED_CHARS: Final = 100
+# Pages that are requested again at once, of a site where no number changes by itself.
+_MAX_SECOND_LOOKS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,8 @@ class PageRequest:
     address: Address
     #: Number of links from the start page.
     depth: int = 0
+    #: The key of the page that links to it.
+    linked_by: str = ""
     is_start: bool = False
     #: The addresses that redirected to this one.
     trail: tuple[str, ...] = ()
@@ -37,7 +46,7 @@ class PageRequest:
 
     def redirect_to(self, target: Address) -> Self:
         """Return the request for the target of a redirect of this one."""
-        return replace(self, address=target, trail=(*self.trail, self.address.url))
+        return replace(self, address=target, trail=(*self.trail, self.address.request_url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +105,16 @@ class PageReader:
         self._memory = memory
         self._rules = rules
         self._on_position = on_position
+        #: fingerprints of lines whose numbers are others at every request
+        self._unsteady: set[str] = set()
+        self._second_looks = 0
 
-    def read(self, request: PageRequest, parameters: Collection[str], scope: UrlScope) -> Outcome:
+    def read(self, request: PageRequest, links: LinkResolver) -> Outcome:
         """Request a page and return the outcome; for a page that this job has read, return the stored one."""
         known = self._memory.find(request.address.key)
         if known is not None and self._memory.is_fresh(known):
             return _known_outcome(known)
         self._on_position(request.path)
-        links = LinkResolver(address=request.address, parameters=tuple(parameters), scope=scope)
         pending = _PendingPage(address=request.address, known=known, links=links)
         try:
             with self._requests.get(request.address, self._memory.validators(known)) as answer:
@@ -112,7 +123,8 @@ class PageReader:
             outcome = PageMissing(reason=SkipReason.TOO_LARGE, detail=str(error))
         except RequestFailed as error:
             return PageFailed(reason=str(error), known=known)
-        self._store_non_page(request, outcome, known)
+        if not (isinstance(outcome, PageRedirect) and _is_same_page(links, outcome)):
+            self._store_non_page(request, outcome, known)
         return outcome
 
     def _store_non_page(self, request: PageRequest, outcome: Outcome, known: WebPage | None) -> None:
@@ -152,19 +164,59 @@ class PageReader:
         return FetchedPage(page=self._store_page(answer, pending, path))
 
     def _store_page(self, answer: SiteAnswer, pending: _PendingPage, path: str) -> WebPage:
+        known, address = pending.known, pending.address
         read = answer.read_page(pending.links, limit_bytes(path, self._rules))
+        etag, last_modified = answer.header("etag"), answer.header("last-modified")
+        found: dict[str, Any] = {
+            "etag": etag if len(etag) <= _MAX_ETAG_CHARS else "",
+            "last_modified": last_modified if len(last_modified) <= _MAX_LAST_MODIFIED_CHARS else "",
+            "links": read.links,
+            "canonical": read.canonical,
+        }
+        if known is not None and known.path == path and self._is_unchanged(known, read, pending):
+            return self._memory.confirm_unchanged(known, address.url, **found)
         return self._memory.store(
-            pending.address.key,
+            address.key,
             read.content,
-            known=pending.known,
-            url=pending.address.url,
+            known=known,
+            url=address.url,
             path=path,
             is_noindex=read.content is None,
-            etag=answer.header("etag"),
-            last_modified=answer.header("last-modified"),
-            links=read.links,
-            canonical=read.canonical,
+            fingerprints=read.text.to_json(),
+            **found,
         )
+
+    def _is_unchanged(self, known: WebPage, read: ReadPage, pending: _PendingPage) -> bool:
+        """Return whether a page shows the text that is stored."""
+        if known.is_noindex or read.content is None or not self._memory.has_stored_bytes(known):
+            return False
+        before = PageText.load(known.fingerprints)
+        return read.text.text == before.text or self.is_same(before, read.text, pending.links)
+
+    def is_same(self, one: PageText, other: PageText, links: LinkResolver) -> bool:
+        """Return whether two texts are equal apart from numbers that are others at every request.
+
+        `other` is of the page that `links` are of; it is requested again if numbers alone tell them apart.
+        """
+        changed = one.changed_numbers(other)
+        if changed is None:
+            return False
+        if not changed <= self._unsteady and self._second_looks < _MAX_SECOND_LOOKS:
+            self._second_looks += 1
+            self._unsteady |= self._find_unsteady(other, links)
+        return changed <= self._unsteady
+
+    def _find_unsteady(self, text: PageText, links: LinkResolver) -> set[str]:
+        with suppress(RequestFailed), self._requests.get(links.address, {}) as answer:
+            if answer.status == HTTPStatus.OK:
+                return text.changed_numbers(answer.read_page(links, MAX_HTML_BYTES).text) or set()
+        return set()
+
+
+def _is_same_page(links: LinkResolver, outcome: PageRedirect) -> bool:
+    """Return whether a redirect leads to the same page, with a session or by another scheme."""
+    target = parse_address(outcome.location, base=links.address, parameters=links.parameters)
+    return target is not None and (target.key, target.site) == (links.address.key, links.address.site)
 
 
 def _known_outcome(page: WebPage) -> Outcome:

@@ -18,6 +18,7 @@ from django.conf import settings
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.web.addresses import MAX_KEY_CHARS, Address
 from ingest.connectors.web.links import LinkResolver
+from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.rate import RateLimiter
 from ingest.connectors.web.sitemap import Sitemap
 from kebab import __version__
@@ -114,7 +115,7 @@ class SiteRequests:
     def _open(self, address: Address, headers: Mapping[str, str]) -> "SiteAnswer":
         header = {
             "task": "open",
-            "url": address.url,
+            "url": address.request_url,
             "headers": dict(headers),
             "limit_s": settings.KEBAB_CRAWL_LIMIT_S,
             "client": self._client,
@@ -144,6 +145,7 @@ class ReadPage:
     content: bytes | None
     links: list[str]
     canonical: str
+    text: PageText
 
 
 class SiteAnswer:
@@ -232,6 +234,7 @@ def _read_page(replies: Iterator[Header]) -> ReadPage:
         content=None if reply["is_noindex"] else bytes(reply.get(BODY, b"")),
         links=links,
         canonical=_check_key(canonical) if canonical else "",
+        text=PageText.load(reply["text"]),
     )
 
 

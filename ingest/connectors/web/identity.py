@@ -1,0 +1,71 @@
+"""Comparison of the pages of a crawl: which show the same text, and which addresses have no end."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from ingest.connectors.web.addresses import Address
+from ingest.connectors.web.page_text import PageText
+
+#: So many pages in a row of one shape that show nothing new end the requests for such pages.
+_MOST_ALIKE: Final = 20
+_DIGITS = re.compile(r"\d+")
+_Shape = tuple[frozenset[str], frozenset[str]]
+
+
+class PageIdentities:
+    """The texts of the pages that a crawl has read, and of those stored before, by key."""
+
+    def __init__(self, stored: Mapping[str, str]) -> None:
+        """Take the keys of the indexed pages by the fingerprint of their text."""
+        self._stored = stored
+        self._texts: dict[str, PageText] = {}
+        # Keys of listed pages by the fingerprint of their text.
+        self._listed: dict[str, str] = {}
+        self._undated: dict[_Shape, set[str]] = defaultdict(set)
+        self._alike_in_a_row: Counter[_Shape] = Counter()
+
+    def text(self, key: str) -> PageText | None:
+        """Return the text of a page that was read; None for another one."""
+        return self._texts.get(key)
+
+    def record(self, address: Address, text: PageText) -> None:
+        """Record what a page shows."""
+        self._texts[address.key] = text
+        self._undated[_shape(address)].add(text.undated)
+
+    def record_listed(self, address: Address, text: PageText) -> None:
+        """Record that a page is a document."""
+        self._listed.setdefault(text.text, address.key)
+        self._alike_in_a_row[_shape(address)] = 0
+
+    def record_alike(self, address: Address) -> None:
+        """Record that a page shows nothing new."""
+        self._alike_in_a_row[_shape(address)] += 1
+
+    def is_endless(self, address: Address) -> bool:
+        """Return whether the last pages of this shape showed nothing new."""
+        return self._alike_in_a_row[_shape(address)] >= _MOST_ALIKE
+
+    def stored_key(self, text: PageText) -> str:
+        """Return the key of the indexed page with a text; '' without one."""
+        return self._stored.get(text.text, "")
+
+    def listed_key(self, text: PageText) -> str:
+        """Return the key of the listed page with a text; '' without one."""
+        return self._listed.get(text.text, "") if text.text else ""
+
+    def is_same_undated(self, address: Address, linked_by: str, text: PageText) -> bool:
+        """Return whether a page, to which one of its shape leads, differs from such by dates alone."""
+        shape = _shape(address)
+        is_chained = bool(linked_by) and _shape(address.with_key(linked_by)) == shape
+        return is_chained and bool(text.undated) and text.undated in self._undated[shape]
+
+
+def _shape(address: Address) -> _Shape:
+    """Return the names in an address, without their numbers and how often each occurs."""
+    names = address.key.partition("?")[0].split("/")
+    return frozenset(_DIGITS.sub("#", name) for name in names), frozenset(
+        name for name, _ in address.parameters()
+    )
