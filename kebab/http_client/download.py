@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import httpcore2
 
@@ -102,7 +103,7 @@ class Fetcher:
             map_errors(),
             self._deadline.within(limit_s, on_wait),
             self._pool.stream(
-                method, url, headers=all_headers, content=content, extensions={"timeout": limits}
+                method, _parse_url(url), headers=all_headers, content=content, extensions={"timeout": limits}
             ) as response,
         ):
             yield StreamedResponse(response)
@@ -110,6 +111,13 @@ class Fetcher:
     def close(self) -> None:
         """Close the pooled connections."""
         self._pool.close()
+
+
+def _parse_url(url: str) -> httpcore2.URL:
+    """Return a URL with the `;` of its path, which httpcore would drop with what follows."""
+    parsed, split = httpcore2.URL(url), urlsplit(url)
+    parsed.target = ((split.path or "/") + (f"?{split.query}" if split.query else "")).encode("ascii")
+    return parsed
 
 
 def _decode(value: bytes) -> str:

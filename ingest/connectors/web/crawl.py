@@ -73,6 +73,8 @@ class Crawl:
         self._requests = requests
         self._reader = PageReader(requests, memory, rules, on_position)
         self._queue: deque[PageRequest] = deque()
+        # Addresses with a query: other pages come first, should there be too many.
+        self._queries: deque[PageRequest] = deque()
         # Document paths that are or were in the queue.
         self._seen_paths: set[str] = set()
         # Paths that would be read, but are beyond the limit of addresses.
@@ -110,8 +112,8 @@ class Crawl:
 
     def _visit_all(self) -> Iterator[Entry]:
         yield from self._pop_skipped()
-        while self._queue and self._has_room:
-            yield from self._visit(self._queue.popleft())
+        while (queue := self._queue or self._queries) and self._has_room:
+            yield from self._visit(queue.popleft())
             yield from self._pop_skipped()
 
     @property
@@ -145,6 +147,10 @@ class Crawl:
                 self._queue_in_scope(address, depth=self._config.max_depth)
 
     def _visit(self, request: PageRequest) -> Iterator[Entry]:
+        shorter = request.address if self._parameters is None else self._parameters.shorten(request.address)
+        if shorter != request.address and not request.is_start:
+            self._queue_in_scope(shorter, depth=request.depth)
+            return
         if not self._robots.allows(request.address.url):
             if request.is_start:
                 raise ListingFailed(f"robots.txt of {self._home.host} does not allow {request.address.url}.")
@@ -191,7 +197,9 @@ class Crawl:
             yield SkippedFile(path=request.path, reason=SkipReason.EMPTY_PAGE)
         elif not request.is_start and text.missing and self._is_missing(address, text):
             yield SkippedFile(path=request.path, reason=SkipReason.NOT_FOUND)
-        elif is_undated_copy or self._has_idle_parameter(request, text):
+        elif self._has_idle_parameter(request, text):
+            yield SkippedFile(path=request.path, reason=SkipReason.SAME_TEXT)
+        elif is_undated_copy:
             yield self._fold(request)
         elif (original := self._unread_original(request, page, text)) is not None:
             self._queue_in_scope(original, depth=request.depth)
@@ -205,9 +213,8 @@ class Crawl:
         canonical = self._canonical(request, page)
         if canonical is not None and canonical.key in self._listed_keys and self._agrees(canonical, text):
             return self._fold(request)
-        twin = self._identities.listed_key(text)
-        if twin and not request.is_start:
-            return self._fold_twin(request, text, twin)
+        if self._identities.is_listed(text) and not request.is_start:
+            return self._fold(request)
         if self._tally.found >= self._config.max_pages:
             return SkippedFile(path=request.path, reason=SkipReason.MAX_PAGES)
         self._identities.record_listed(request.address, text)
@@ -217,15 +224,6 @@ class Crawl:
         self._identities.record_alike(request.address)
         return SkippedFile(path=request.path, reason=SkipReason.SAME_TEXT)
 
-    def _fold_twin(self, request: PageRequest, text: PageText, twin: str) -> Entry:
-        """Fold a page with the text of a listed one; neither is a document if no page has this text."""
-        if not self._is_missing(request.address, text):
-            return self._fold(request)
-        page = self._memory.find(twin)
-        if page is not None:
-            self._memory.mark_listed(page, is_listed=False)
-        return SkippedFile(path=request.path, reason=SkipReason.NOT_FOUND)
-
     def _has_idle_parameter(self, request: PageRequest, text: PageText) -> bool:
         """Return whether a parameter in the address changes nothing; the page without it is queued."""
         if self._parameters is None:
@@ -234,9 +232,7 @@ class Crawl:
         for name, value in self._parameters.untold(address):
             shorter = address.without(name)
             other = self._peek(shorter)
-            is_same = other is not None and (
-                other.text == text.text or self._reader.is_same(other, text, self._resolver(address))
-            )
+            is_same = other is not None and self._reader.is_same(other, text, self._resolver(address))
             self._parameters.record(name, value, is_same=is_same)
             if is_same:
                 self._queue_in_scope(shorter, depth=request.depth)
@@ -259,11 +255,8 @@ class Crawl:
         if made_up not in self._made_up:
             if len(self._made_up) >= _MAX_MADE_UP:
                 return False
-            shown = self._peek(made_up) or PageText()
-            start = self._config.start and self._identities.text(self._config.start.key)
-            self._made_up[made_up] = PageText() if start and start.text == shown.text else shown
-        shown = self._made_up[made_up]
-        return bool(shown.text) and (shown.text == text.text or "" != shown.missing == text.missing)
+            self._made_up[made_up] = self._peek(made_up) or PageText()
+        return self._made_up[made_up].missing == text.missing
 
     def _unread_original(self, request: PageRequest, page: WebPage, text: PageText) -> Address | None:
         """Return the address of a page that was not read yet, and that this one may be a copy of."""
@@ -395,7 +388,8 @@ class Crawl:
         self._seen_paths.add(path)
         reason = self._skip_reason(path, depth)
         if reason is None:
-            self._queue.append(PageRequest(address=address, depth=depth, linked_by=linked_by))
+            queue = self._queries if "?" in address.key else self._queue
+            queue.append(PageRequest(address=address, depth=depth, linked_by=linked_by))
         else:
             self._add_skipped(path, reason)
 
@@ -404,7 +398,7 @@ class Crawl:
             return SkipReason.EXCLUDED_PAGE
         if depth > self._config.max_depth:
             return SkipReason.MAX_DEPTH
-        if len(path.encode()) > MAX_PATH_BYTES - len(".html") or not may_be_readable(path):
+        if len(path.encode()) > MAX_PATH_BYTES - len(".html") or not may_be_readable(path.partition("?")[0]):
             return SkipReason.NO_PARSER
         return None
 
@@ -420,7 +414,7 @@ class Crawl:
         yield from skipped
 
     def _skip_rest(self) -> Iterator[Entry]:
-        for request in self._queue:
+        for request in (*self._queue, *self._queries):
             yield SkippedFile(path=request.path, reason=SkipReason.MAX_PAGES)
         for path in sorted(self._dropped - self._seen_paths):
             yield SkippedFile(path=path, reason=SkipReason.MAX_PAGES)

@@ -21,8 +21,8 @@ class PageIdentities:
         """Take the keys of the indexed pages by the fingerprint of their text."""
         self._stored = stored
         self._texts: dict[str, PageText] = {}
-        # Keys of listed pages by the fingerprint of their text.
-        self._listed: dict[str, str] = {}
+        # Fingerprints of the texts of listed pages.
+        self._listed: set[str] = set()
         self._undated: dict[_Shape, set[str]] = defaultdict(set)
         self._alike_in_a_row: Counter[_Shape] = Counter()
 
@@ -37,7 +37,7 @@ class PageIdentities:
 
     def record_listed(self, address: Address, text: PageText) -> None:
         """Record that a page is a document."""
-        self._listed.setdefault(text.text, address.key)
+        self._listed.add(text.text)
         self._alike_in_a_row[_shape(address)] = 0
 
     def record_alike(self, address: Address) -> None:
@@ -52,9 +52,9 @@ class PageIdentities:
         """Return the key of the indexed page with a text; '' without one."""
         return self._stored.get(text.text, "")
 
-    def listed_key(self, text: PageText) -> str:
-        """Return the key of the listed page with a text; '' without one."""
-        return self._listed.get(text.text, "") if text.text else ""
+    def is_listed(self, text: PageText) -> bool:
+        """Return whether a listed page has this text."""
+        return bool(text.text) and text.text in self._listed
 
     def is_same_undated(self, address: Address, linked_by: str, text: PageText) -> bool:
         """Return whether a page, to which one of its shape leads, differs from such by dates alone."""

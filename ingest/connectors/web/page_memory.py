@@ -102,9 +102,9 @@ class PageMemory:
         )
         return known
 
-    def mark_listed(self, page: WebPage, *, is_listed: bool = True) -> None:
-        """Record whether the page is the document at its path."""
-        self._update_page(page, is_listed=is_listed)
+    def mark_listed(self, page: WebPage) -> None:
+        """Record that the page is the document at its path."""
+        self._update_page(page, is_listed=True)
 
     def read(self, path: str) -> tuple[WebPage, bytes]:
         """Return the page of the document at `path`, and its bytes. Raises FileNotFoundError, OSError."""

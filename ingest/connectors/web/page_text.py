@@ -38,7 +38,7 @@ _MAX_SHELL_WORDS: Final = 20
 _NEEDS_SCRIPT = re.compile(r"java\s?script", re.IGNORECASE)
 _MAX_ERROR_WORDS: Final = 200
 _SAYS_MISSING = re.compile(
-    r"\b404\b|not found|n(?:o|['’])t exist|no longer (?:exists|available)|no such"
+    r"\b404\b|not found|n(?:o|['’])t (?:exist|find)|cannot find|no longer|no such|oops|sorry|nothing here"
     r"|nicht gefunden|existiert nicht|introuvable|n['’]existe pas|no encontrad|no existe|non trovat"
     r"|não encontrad|niet gevonden|nie znalezion|не найден|не существует|не знайден|見つかりません|找不到",
     re.IGNORECASE,
@@ -240,15 +240,14 @@ def _without_dates(line: str) -> str:
 
 
 def _without_address(lines: Iterable[str], url: str) -> Iterator[str]:
-    split = urlsplit(url)
-    last = unquote(split.path).rstrip("/").rpartition("/")[2]
-    values = [unquote(part.partition("=")[2]) for part in split.query.split("&")]
-    own = [url, url.partition("//")[2].partition("/")[2], split.path, unquote(split.path), last, *values]
-    names = sorted({name for name in own if len(name) > 3}, key=len, reverse=True)
+    """Yield the lines with a mark for each word that is the page's own address or its name."""
+    split = urlsplit(unquote(url))
+    last = split.path.rstrip("/").rpartition("/")[2]
+    values = [part.partition("=")[2] for part in split.query.split("&")]
+    key = f"{split.path}?{split.query}"
+    own = {name.strip(_MARKS) for name in (url, key, split.path, last, last.partition(".")[0], *values)}
     for line in lines:
-        for name in names[:10]:
-            line = line.replace(name, "")
-        yield line
+        yield " ".join("#" if word.strip(_MARKS) in own else word for word in line.split())
 
 
 def _mark_numbers(line: str) -> str:

@@ -24,8 +24,7 @@ class QueryParameters:
 
     def admit(self, address: Address) -> list[Address]:
         """Return the addresses to request for a link, without the parameters that change nothing."""
-        ignored = [name for name, value in address.parameters() if self._is_ignored(name, value)]
-        address = address.without(*ignored) if ignored else address
+        address = self.shorten(address)
         path, _, query = address.key.partition("?")
         if not query or _FILE.search(path) is None:
             return [address]
@@ -34,6 +33,11 @@ class QueryParameters:
             return [address.with_key(path)]
         self._first[path] = None
         return [address] if first is None else [first, address]
+
+    def shorten(self, address: Address) -> Address:
+        """Return the address without the parameters that change nothing, as is known by now."""
+        ignored = [name for name, value in address.parameters() if self._is_ignored(name, value)]
+        return address.without(*ignored) if ignored else address
 
     def untold(self, address: Address) -> list[tuple[str, str]]:
         """Return the parameters of an address that have not told pages apart yet."""
