@@ -28,6 +28,7 @@ from ingest.connectors.web.pages import (
 from ingest.connectors.web.parameters import QueryParameters
 from ingest.connectors.web.requests import SiteRequests
 from ingest.models import WebPage
+from kebab.http_client.addresses import mask_address
 from search.corpus.paths import MAX_PATH_BYTES
 
 _MAX_REDIRECTS = 10
@@ -79,6 +80,8 @@ class Crawl:
         self._seen_paths: set[str] = set()
         # Paths that would be read, but are beyond the limit of addresses.
         self._dropped: set[str] = set()
+        # Addresses in a sitemap that are not of the source.
+        self._outside: set[str] = set()
         self._listed: set[str] = set()
         self._listed_keys: set[str] = set()
         # Pages that seem to be copies of pages that were not read yet.
@@ -129,10 +132,14 @@ class Crawl:
             self._queue.append(PageRequest(address=start, is_start=True))
         if self._config.sitemap is None:
             return
-        for text in fetch_sitemap_pages(self._requests, self._config.sitemap, self._add_skipped):
-            address = parse_address(text, base=self._home, parameters=self._config.parameters)
+        for text, base in fetch_sitemap_pages(self._requests, self._config.sitemap, self._add_skipped):
+            address = parse_address(text, base=base, parameters=self._config.parameters)
             if address is not None and self._scope.holds(address):
                 self._queue_address(address, depth=0)
+            elif len(self._outside) < _MAX_DROPPED:
+                self._outside.add(text if address is None else address.url)
+        for url in sorted(self._outside):
+            self._add_skipped(mask_address(url, keeps_path=True)[:200], SkipReason.LEADS_ELSEWHERE)
         if not self._seen_paths:
             sitemap = self._config.sitemap.without_query.url
             raise ListingFailed(f"The sitemap {sitemap} lists no page of {self._home.host}.")

@@ -59,8 +59,8 @@ class RobotsFile:
 
 def fetch_sitemap_pages(
     requests: SiteRequests, sitemap: Address, on_skipped: Callable[[str, SkipReason], None]
-) -> Iterator[str]:
-    """Yield the raw addresses in a sitemap and in the sitemaps that it lists.
+) -> Iterator[tuple[str, Address]]:
+    """Yield the raw addresses in a sitemap and in the sitemaps that it lists, each with that of its sitemap.
 
     `on_skipped` is called for missing sitemaps, and for the first of each list that is skipped: on another
     host, or beyond the limit, which ends the list. Raises ListingFailed when one can't be read.
@@ -74,7 +74,10 @@ def fetch_sitemap_pages(
                 raise ListingFailed(f"The sitemap {address.without_query.url} is not there.")
             on_skipped(address.without_query.path, SkipReason.NOT_FOUND)
             continue
-        yield from listed.pages
+        for text in listed.pages:
+            if text.lower().startswith(f"{address.host}/"):
+                text = f"//{text}"
+            yield text, address
         left_out = []
         for text in listed.sitemaps:
             if len(seen_keys) >= _MAX_SITEMAPS:

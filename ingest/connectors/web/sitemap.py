@@ -1,6 +1,11 @@
-"""Sitemaps: lists of addresses as XML (sitemaps.org) or one per line, optionally compressed."""
+"""Sitemaps: lists of addresses as XML (sitemaps.org) or one per line, optionally compressed.
+
+XML is read as widely as it is written: in any namespace and case, with unescaped `&` and undeclared prefixes.
+One that breaks off is refused.
+"""
 
 import io
+import re
 from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
@@ -13,11 +18,17 @@ MAX_SITEMAP_BYTES: Final = 50 * 1024**2
 MAX_SITEMAP_ADDRESSES: Final = 50_000
 _GZIP = b"\x1f\x8b"
 _MAX_LOCATION_CHARS = 4_000
+_LONE_AMPERSAND = re.compile(r"&(?!(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);)")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NO_SITEMAP = "is neither an XML sitemap nor a list of addresses"
 
 
 class SitemapUnreadable(Exception):
     """The content is no sitemap; the message completes a sentence whose subject is its address."""
+
+
+class _Malformed(SitemapUnreadable):
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +47,33 @@ def parse_sitemap(content: bytes, limit_bytes: int = MAX_SITEMAP_BYTES) -> Sitem
             content = inflate(content, limit_bytes)
         except RequestFailed as error:
             raise SitemapUnreadable(str(error)) from error
-    if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-        return _XmlReader().read(content)
-    return _parse_lines(content)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        content = content.decode("utf-16", "replace").encode()
+    content = content.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not content.startswith(b"<"):
+        return _parse_lines(content)
+    try:
+        return _XmlReader(None).read(content)
+    except _Malformed:
+        return _XmlReader("utf-8").read(_mend(content))
+
+
+def _mend(content: bytes) -> bytes:
+    """Return XML in UTF-8, in which each `&` begins a reference, without characters that XML forbids."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return _LONE_AMPERSAND.sub("&amp;", _FORBIDDEN.sub("", text)).encode()
 
 
 def _parse_lines(content: bytes) -> Sitemap:
     found = Sitemap()
     for line in io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="replace"):
         address = line.strip()
-        if not address:
+        if not address or address.startswith("#"):
             continue
-        if not address.startswith(("http://", "https://")):
+        if not address.lower().startswith(("http://", "https://", "/")):
             raise SitemapUnreadable(_NO_SITEMAP)
         found.pages.append(address)
         if len(found.pages) == MAX_SITEMAP_ADDRESSES:
@@ -60,11 +86,12 @@ def _parse_lines(content: bytes) -> Sitemap:
 class _XmlReader:
     """A parser for `<url><loc>` and `<sitemap><loc>`; it refuses document types, and so all entities."""
 
-    def __init__(self) -> None:
+    def __init__(self, encoding: str | None) -> None:
         self._found = Sitemap()
         self._open: list[str] = []
         self._text = ""
-        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._is_complete = False
+        self._parser = expat.ParserCreate(encoding)
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._parser.StartElementHandler = self._start_element
         self._parser.EndElementHandler = self._end_element
@@ -73,15 +100,18 @@ class _XmlReader:
     def read(self, content: bytes) -> Sitemap:
         try:
             self._parser.Parse(content, True)
-        except (expat.ExpatError, LookupError, ValueError) as error:  # malformed, or in an unknown encoding
-            raise SitemapUnreadable(f"is not the XML of a sitemap: {error}") from error
+        except (LookupError, ValueError) as error:
+            raise SitemapUnreadable(f"is in an unknown encoding: {error}") from error
+        except expat.ExpatError as error:
+            if not self._is_complete:
+                raise _Malformed(f"is not the XML of a sitemap: {error}") from error
         return self._found
 
     def _refuse_doctype(self, *arguments: object) -> None:
         raise SitemapUnreadable("declares a document type, which no sitemap needs")
 
     def _start_element(self, name: str, attributes: object) -> None:
-        local = name.rpartition(" ")[2]
+        local = name.rpartition(":")[2].lower()
         if not self._open and local not in ("urlset", "sitemapindex"):
             raise SitemapUnreadable(f"is not a sitemap: it begins with <{local[:50]}>")
         if len(self._open) > 20:
@@ -99,3 +129,4 @@ class _XmlReader:
         if found is not None and self._text.strip() and len(found) < MAX_SITEMAP_ADDRESSES:
             found.append(self._text.strip())
         self._open.pop()
+        self._is_complete = not self._open

@@ -18,6 +18,10 @@ def test_pages_of_a_sitemap_are_read(subtests):
         '<?xml version="1.0" encoding="UTF-8"?>\n<urlset><url><loc>http://a/1</loc></url></urlset>',
         '<s:urlset xmlns:s="x"><s:url><s:loc><![CDATA[http://a/1]]></s:loc></s:url></s:urlset>',
         f'<urlset {NS} xmlns:i="i"><url><loc>http://a/1</loc><i:image><i:loc>http://a/2</i:loc></i:image></url></urlset>',
+        '\n \n<?xml version="1.0"?><urlset><url><loc>http://a/1</loc></url></urlset>',
+        "\ufeff<UrlSet xmlns='x:y'><URL><Loc>\nhttp://a/1\n</Loc><z:image/></URL></UrlSet> <!-- 1 s --> done",
+        "<urlset><url><loc>http://a/1</loc><title>A & B &nbsp;\x0b</title></url></urlset>",
+        "# pages\nhttp://a/1\n",
         "http://a/1\n\n",
         "\ufeffhttp://a/1\r\n",
     ]:
@@ -26,6 +30,10 @@ def test_pages_of_a_sitemap_are_read(subtests):
                 assert parse_sitemap(content).pages == ["http://a/1"]
     escaped = b"<urlset><url><loc>http://a/?x=1&amp;y=2</loc></url></urlset>"
     assert parse_sitemap(escaped).pages == ["http://a/?x=1&y=2"]
+    for text in ("<urlset><url><loc>/?x=1&y=2</loc></url></urlset>", "/?x=1&y=2"):
+        assert parse_sitemap(text.encode("utf-16")).pages == ["/?x=1&y=2"]
+    latin = "<urlset><url><loc>http://a/é&b</loc></url></urlset>".encode("latin-1")
+    assert parse_sitemap(latin).pages == ["http://a/é&b"]
     found = parse_sitemap(b"<sitemapindex><sitemap><loc>http://a/1.xml</loc></sitemap></sitemapindex>")
     assert (found.pages, found.sitemaps) == ([], ["http://a/1.xml"])
 
