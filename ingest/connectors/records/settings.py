@@ -61,8 +61,7 @@ class ReaderSettings:
 
 def parse_server(url: str, *, keeps_query: bool = False) -> Address:
     """Parse the address of an HTTP server. Raises AddressNotAllowed."""
-    query = url.partition("#")[0].partition("?")[2] if keeps_query else ""
-    address = parse_address(url, parameters={pair.partition("=")[0] for pair in query.split("&")})
+    address = parse_address(url, parameters=None if keeps_query else ())
     if address is None:
         # The message does not repeat the address, which may contain a password.
         raise AddressNotAllowed("The address can't be read; give http or https, without name and password.")
