@@ -1,4 +1,4 @@
-"""The connector of RSS, Atom and JSON feeds: an entry becomes an HTML page, and stays when the feed drops it."""
+"""The connector of RSS, Atom and JSON feeds: entries become HTML pages, and stay when the feed drops them."""
 
 import hashlib
 import json

@@ -28,6 +28,7 @@ _LEAST_TOKEN_CHARS = 16
 _DROPPED = {ord(character): None for character in "\t\r\n"}
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _MADE_UP = "no-such-page-7f3b9"
+_MADE_UP_NUMBER = "987654321"
 # Suffixes of page files; any other name is a folder of pages.
 _FILE_NAME = re.compile(r"\.(?:x?html?|php|aspx?|jsp|md|txt|pdf|xml)\Z", re.IGNORECASE)
 
@@ -89,7 +90,10 @@ class Address:
         """Return an address like this one that hardly exists."""
         path, _, query = self.key.partition("?")
         if query:
-            return self.with_key(f"{path}?{query.rpartition('=')[0] or query}={_MADE_UP}")
+            before, _, value = query.rpartition("=")
+            return self.with_key(
+                f"{path}?{before or value}={_MADE_UP_NUMBER if value.isdecimal() else _MADE_UP}"
+            )
         folder, _, name = path.rpartition("/")
         suffix = _FILE_NAME.search(name)
         return self.with_key(f"{folder}/{_MADE_UP}{suffix[0] if suffix else ''}")

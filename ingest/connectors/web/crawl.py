@@ -84,12 +84,13 @@ class Crawl:
         self._outside: set[str] = set()
         self._listed: set[str] = set()
         self._listed_keys: set[str] = set()
-        # Pages that seem to be copies of pages that were not read yet.
-        self._copies: list[tuple[PageRequest, WebPage]] = []
+        # By key, pages that seem to be copies of pages that were not read yet.
+        self._copies: dict[str, tuple[PageRequest, WebPage]] = {}
         self._skipped: list[Entry] = []
         self._tally = _Tally()
         self._known = KnownPages(memory.documents(), config.parameters)
-        self._parameters = QueryParameters() if config.parameters is None else None
+        telling = [name for address in self._known.addresses() for name, _ in address.parameters()]
+        self._parameters = QueryParameters(telling) if config.parameters is None else None
         stored = {
             text: key for text, key in memory.texts().items() if self._known.holds(self._home.with_key(key))
         }
@@ -107,7 +108,7 @@ class Crawl:
         self._queue_known_documents()
         yield from self._visit_all()
         yield from self._skip_rest()
-        for request, page in self._copies:
+        for request, page in self._copies.values():
             yield self._list_or_fold(request, page)
         self._check_failures(is_end=True)
         self._known.check_answers()
@@ -189,7 +190,7 @@ class Crawl:
 
     def _list_or_skip(self, request: PageRequest, fetched: FetchedPage) -> Iterator[Entry]:
         page, address = fetched.page, request.address
-        text = PageText.load(page.fingerprints)
+        text = PageText(**page.fingerprints)
         self._known.record(address, "" if page.is_noindex else page.content_hash, text.text)
         self._queue_links(request, page)
         is_undated_copy = not self._known.holds(address) and self._identities.is_same_undated(
@@ -210,17 +211,17 @@ class Crawl:
             yield self._fold(request)
         elif (original := self._unread_original(request, page, text)) is not None:
             self._queue_in_scope(original, depth=request.depth)
-            self._copies.append((request, page))
+            self._copies[address.key] = request, page
         else:
             yield self._list_or_fold(request, page)
 
     def _list_or_fold(self, request: PageRequest, page: WebPage) -> Entry:
         """List a page, unless it is a copy of a listed one."""
-        text = PageText.load(page.fingerprints)
+        text = PageText(**page.fingerprints)
         canonical = self._canonical(request, page)
-        if canonical is not None and canonical.key in self._listed_keys and self._agrees(canonical, text):
-            return self._fold(request)
-        if self._identities.is_listed(text) and not request.is_start:
+        listed = canonical if canonical is not None and canonical.key in self._listed_keys else None
+        is_claimed = listed is not None and self._agrees(request, listed, text)
+        if is_claimed or (self._identities.is_listed(text) and not request.is_start):
             return self._fold(request)
         if self._tally.found >= self._config.max_pages:
             return SkippedFile(path=request.path, reason=SkipReason.MAX_PAGES)
@@ -254,7 +255,7 @@ class Crawl:
         outcome = self._read(PageRequest(address=address))
         if not isinstance(outcome, FetchedPage) or outcome.page.is_noindex:
             return None
-        return PageText.load(outcome.page.fingerprints)
+        return PageText(**outcome.page.fingerprints)
 
     def _is_missing(self, address: Address, text: PageText) -> bool:
         """Return whether a page shows what its site shows for an address that does not exist."""
@@ -269,19 +270,20 @@ class Crawl:
         """Return the address of a page that was not read yet, and that this one may be a copy of."""
         canonical = self._canonical(request, page)
         if canonical is not None:
-            is_copy = any(copy.address.key == canonical.key for copy, _ in self._copies)
             is_unread = self._identities.text(canonical.key) is None
-            if is_unread or (is_copy and self._agrees(canonical, text)):
+            if is_unread or (canonical.key in self._copies and self._agrees(request, canonical, text)):
                 return canonical
         stored = self._identities.stored_key(text)
         if not stored or self._known.holds(request.address) or self._identities.text(stored) is not None:
             return None
         return request.address.with_key(stored)
 
-    def _agrees(self, canonical: Address, text: PageText) -> bool:
+    def _agrees(self, request: PageRequest, canonical: Address, text: PageText) -> bool:
         """Return whether the main text of a page is that of its canonical page."""
         other = self._identities.text(canonical.key)
-        return other is not None and bool(text.main) and text.main == other.main
+        if other is None or text.main == other.main:
+            return other is not None and bool(text.main)
+        return self._reader.is_same(other, text, self._resolver(request.address))
 
     def _canonical(self, request: PageRequest, page: WebPage) -> Address | None:
         """Return the page's canonical address if it is another page of the source, else None."""

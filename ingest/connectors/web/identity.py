@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from ingest.connectors.web.addresses import Address
-from ingest.connectors.web.page_text import PageText
+from ingest.connectors.web.page_text import DATE_NAMES, PageText
 
 #: So many pages in a row of one shape that show nothing new end the requests for such pages.
 _MOST_ALIKE: Final = 20
-_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"[\d_-]+")
+_LEAST_TOKEN_CHARS: Final = 8
 _Shape = tuple[frozenset[str], frozenset[str]]
 
 
@@ -64,8 +65,13 @@ class PageIdentities:
 
 
 def _shape(address: Address) -> _Shape:
-    """Return the names in an address, without their numbers and how often each occurs."""
+    """Return the names in an address, without numbers, dates and tokens, and how often each occurs."""
     names = address.key.partition("?")[0].split("/")
-    return frozenset(_DIGITS.sub("#", name) for name in names), frozenset(
-        name for name, _ in address.parameters()
-    )
+    parameters = frozenset(name for name, _ in address.parameters())
+    return frozenset(map(_name_shape, names)), parameters
+
+
+def _name_shape(name: str) -> str:
+    parts = _NUMBERS.split(name.lower())
+    is_token = len(parts) > 1 and len(name) >= _LEAST_TOKEN_CHARS and "." not in name and "-" not in name
+    return "#" if is_token else "#".join("" if part in DATE_NAMES else part for part in parts)

@@ -8,7 +8,7 @@ apart, since some of them differ at every request.
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
@@ -35,7 +35,14 @@ _ROOT_ID = re.compile(
     r"""\bid=["']?(?:root|app|__next|__nuxt|___gatsby|main|svelte)\b|-root\b""", re.IGNORECASE
 )
 _MAX_SHELL_WORDS: Final = 20
-_NEEDS_SCRIPT = re.compile(r"java\s?script", re.IGNORECASE)
+#: of a page that shows nothing but that it loads, or needs scripts
+_MAX_NOTICE_WORDS: Final = 5
+_NEEDS_SCRIPT = re.compile(
+    r"(?:enable|activate|requires?|needs?|without|turn on|aktivieren|benötigt|active[zr]?|habilit\w{1,5})"
+    r"\W{1,3}(?:\w{1,12}\W{1,3}){0,3}java\s?script|java\s?script\W{1,3}(?:\w{1,12}\W{1,3}){0,3}"
+    r"(?:disabled|required|enabled|needed|aktivieren|erforderlich|désactivé|desactivado)|^loading\b",
+    re.IGNORECASE,
+)
 _MAX_ERROR_WORDS: Final = 200
 _SAYS_MISSING = re.compile(
     r"\b404\b|not found|n(?:o|['’])t (?:exist|find)|cannot find|no longer|no such|oops|sorry|nothing here"
@@ -62,8 +69,10 @@ montag dienstag mittwoch donnerstag freitag samstag sonntag di mi do so
 lundi mardi mercredi jeudi vendredi samedi dimanche lun mar mer jeu ven sam dim
 lunes martes miércoles jueves viernes sábado domingo
 """
-_DATE_NAMES = frozenset((_MONTHS + _DAYS).split())
-_DAY_NUMBER = re.compile(r"[0-3]?\d(?:st|nd|rd|th)?")
+_SPANS = "day week month year tag woche kw monat jahr jour semaine mois día semana mes año"
+#: Words of dates in some languages, lower case.
+DATE_NAMES: Final = frozenset(f"{_MONTHS} {_DAYS} {_SPANS}".split())
+_DAY_NUMBER = re.compile(r"[0-5]?\d(?:st|nd|rd|th)?")
 _DATE_NUMBER = re.compile(r"(?:19|20|21)\d\d|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?")
 _MARKS = " .,;:!?()[]«»‹›<>|/–—-\"'"
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?: ?[AP]M\b)?"
@@ -140,11 +149,6 @@ class PageText:
             is_shell=_is_shell(html, lines, len(seen)),
         )
 
-    @classmethod
-    def load(cls, stored: Mapping[str, Any]) -> Self:
-        """Return stored fingerprints."""
-        return cls(**stored)
-
     def to_json(self) -> dict[str, Any]:
         """Return what is stored."""
         return {name: value for name, value in asdict(self).items() if value}
@@ -208,8 +212,10 @@ def _is_shell(html: str, lines: Iterable[_Line], seen_words: int) -> bool:
         return True
     if seen_words > _MAX_SHELL_WORDS or re.search("<script", html, re.IGNORECASE) is None:
         return False
-    has_root = any(_ROOT_ID.search(found[0]) for found in _EMPTY_ROOT.finditer(html))
-    return has_root or seen_words == 0 or any(_NEEDS_SCRIPT.search(line.text) for line in lines)
+    if seen_words == 0 or any(_ROOT_ID.search(found[0]) for found in _EMPTY_ROOT.finditer(html)):
+        return True
+    is_bare = seen_words <= _MAX_NOTICE_WORDS
+    return any(_NEEDS_SCRIPT.search(line.text) for line in lines if is_bare or not line.is_hidden)
 
 
 def _without_moments(line: str) -> str:
@@ -221,7 +227,7 @@ def _without_moments(line: str) -> str:
 
 def _is_date(word: str) -> bool:
     plain = word.strip(_MARKS).casefold()
-    return plain in _DATE_NAMES or _DATE_NUMBER.fullmatch(plain) is not None
+    return plain in DATE_NAMES or _DATE_NUMBER.fullmatch(plain) is not None
 
 
 def _without_dates(line: str) -> str:
@@ -276,9 +282,3 @@ def _digest(lines: Iterable[str]) -> str:
     if not ordered:
         return ""
     return hashlib.blake2b("\n".join(ordered).encode(errors="replace"), digest_size=_DIGEST_BYTES).hexdigest()
-
-
-def same_apart_from(one: PageText, other: PageText, ignored: Collection[str]) -> bool:
-    """Return whether two texts are equal apart from the numbers in the lines `ignored`."""
-    changed = one.changed_numbers(other)
-    return changed is not None and changed <= set(ignored)

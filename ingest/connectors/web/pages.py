@@ -190,7 +190,7 @@ class PageReader:
         """Return whether a page shows the text that is stored."""
         if known.is_noindex or read.content is None or not self._memory.has_stored_bytes(known):
             return False
-        return self.is_same(PageText.load(known.fingerprints), read.text, pending.links)
+        return self.is_same(PageText(**known.fingerprints), read.text, pending.links)
 
     def is_same(self, one: PageText, other: PageText, links: LinkResolver) -> bool:
         """Return whether two texts are equal apart from numbers that are others at every request.

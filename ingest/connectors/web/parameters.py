@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Final
 
 from ingest.connectors.web.addresses import Address
@@ -15,8 +16,9 @@ _FILE = re.compile(r"\.(?:x?html?|md|txt|pdf|xml|json|css|js)\Z", re.IGNORECASE)
 class QueryParameters:
     """Parameters that tell pages apart, that don't, and that are not known yet."""
 
-    def __init__(self) -> None:
-        self._telling: set[str] = set()
+    def __init__(self, telling: Iterable[str]) -> None:
+        """Take the names that tell the indexed pages apart."""
+        self._telling = set(telling)
         # By name, the value of each trial in which the page was the same without it.
         self._idle: dict[str, list[str]] = defaultdict(list)
         # By path of a file, the first address with a query; None once there was a second.

@@ -234,7 +234,7 @@ def _read_page(replies: Iterator[Header]) -> ReadPage:
         content=None if reply["is_noindex"] else bytes(reply.get(BODY, b"")),
         links=links,
         canonical=_check_key(canonical) if canonical else "",
-        text=PageText.load(reply["text"]),
+        text=PageText(**reply["text"]),
     )
 
 
