@@ -53,25 +53,19 @@ _SAYS_MISSING = re.compile(
 _DIGIT = re.compile(r"\d")
 #: Words longer than that may be random, with or without digits.
 _MAX_WORD_CHARS: Final = 20
-_MONTHS = """
-january february march april may june july august september october november december
-jan feb mar apr jun jul aug sep sept oct nov dec
-januar februar märz mai juni juli oktober dezember mär mrz okt dez
-janvier février mars avril juin juillet août septembre octobre novembre décembre
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre
-januari februari maart mei augustus
-janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
+_DATE_WORDS = """
+january february march april may june july august september october november december jan feb mar apr jun jul
+aug sep sept oct nov dec januar februar märz mai juni juli oktober dezember mär mrz okt dez janvier février
+mars avril juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio
+agosto septiembre octubre noviembre diciembre gennaio febbraio aprile maggio giugno luglio settembre ottobre
+dicembre januari februari maart mei augustus janeiro fevereiro março maio junho julho setembro outubro
+novembro dezembro monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun mo tu
+th fr sa su montag dienstag mittwoch donnerstag freitag samstag sonntag di mi lundi mardi mercredi jeudi
+vendredi samedi dimanche lun mer jeu ven sam dim lunes martes miércoles jueves viernes sábado domingo day week
+month year tag woche kw monat jahr jour semaine mois día semana mes año
 """
-_DAYS = """
-monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun mo tu we th fr sa su
-montag dienstag mittwoch donnerstag freitag samstag sonntag di mi do so
-lundi mardi mercredi jeudi vendredi samedi dimanche lun mar mer jeu ven sam dim
-lunes martes miércoles jueves viernes sábado domingo
-"""
-_SPANS = "day week month year tag woche kw monat jahr jour semaine mois día semana mes año"
 #: Words of dates in some languages, lower case.
-DATE_NAMES: Final = frozenset(f"{_MONTHS} {_DAYS} {_SPANS}".split())
+DATE_NAMES: Final = frozenset(_DATE_WORDS.split())
 _DAY_NUMBER = re.compile(r"[0-5]?\d(?:st|nd|rd|th)?")
 _DATE_NUMBER = re.compile(r"(?:19|20|21)\d\d|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?")
 _MARKS = " .,;:!?()[]«»‹›<>|/–—-\"'"
@@ -92,14 +86,13 @@ _STAMP = re.compile(
 _MAX_STAMP_WORDS: Final = 20
 _TIMED = re.compile(_CLOCK, re.IGNORECASE)
 _NUMBER = r"\d[\d,.]{0,20}"
-_COUNTED = (
-    r"(?:page )?(?:views?|visits?|visitors?|hits|users? online|guests? online|online"
-    r"|Aufrufe?|Besuche?|Besucher|Zugriffe|vues|visites|visiteurs|visitas|visitantes)\b"
-)
+# Counters of visitors, the time that a page took, and ids of sessions.
 _COUNTER = re.compile(
-    rf"\b{_NUMBER} {_COUNTED}|{_COUNTED}(?: ?[:#]| Nr\.| no\.| number)? ?{_NUMBER}"
-    rf"|\b(?:viewed|visited|read|downloaded) {_NUMBER} times"
-    rf"|\b(?:in|took|after) \d{{1,6}}[.,]\d{{2,9}} ?(?:ms|s|sec|secs|seconds|Sekunden|secondes)\b",
+    rf"\b{_NUMBER} (?:page )?views?\b|\bviewed {_NUMBER} times\b"
+    r"|\b(?:views?|visits?|visitors?|hits|Aufrufe|Besucher|Zugriffe|vues|visites|visiteurs|visitas)"
+    rf"(?: ?[:#]| Nr\.| no\.| number) ?{_NUMBER}"
+    r"|\bin \d{1,6}[.,]\d{2,9} ?(?:ms|s|sec|seconds|Sekunden|secondes)\b"
+    r"|\b(?:session|token|nonce|csrf|request|trace)(?: ?id)?\W{1,3}[\w-]{8,64}",
     re.IGNORECASE,
 )
 
@@ -220,7 +213,9 @@ def _is_shell(html: str, lines: Iterable[_Line], seen_words: int) -> bool:
 
 def _without_moments(line: str) -> str:
     """Return a line without counters, and the moment at which the page was made."""
-    line = _COUNTER.sub("#", _MOMENT.sub("#", line)) if _DIGIT.search(line) else line
+    if _DIGIT.search(line) is None:
+        return line
+    line = _COUNTER.sub("#", _MOMENT.sub("#", line))
     is_stamp = _STAMP.search(line) is not None and len(line.split()) <= _MAX_STAMP_WORDS
     return _without_dates(_TIMED.sub("#", line)) if is_stamp else line
 

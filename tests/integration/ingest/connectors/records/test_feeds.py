@@ -126,7 +126,7 @@ def test_links_are_resolved_and_the_fullest_text_is_taken(body, url, text):
         ("soon", None),
     ],
 )
-def test_dates_are_read_if_they_are_told_for_sure(written, date):
+def test_ambiguous_dates_are_not_read(written, date):
     for body in (
         rss(f"<title>a</title><pubDate>{written}</pubDate>"),
         json_feed({"date_published": written}),
@@ -135,13 +135,13 @@ def test_dates_are_read_if_they_are_told_for_sure(written, date):
         assert (document.dated and document.dated.isoformat()) == date
 
 
-def test_authors_of_a_json_feed_are_those_of_its_items_or_its_own():
+def test_items_without_authors_have_the_authors_of_the_feed():
     items = [{"id": 1, "authors": [{"name": "Ada"}, {"name": "Bo"}]}, {"id": 2, "title": "B", "author": 5}]
     documents, _ = read(json_feed(*items, authors=[{"name": "Cy"}]))
     assert [document.author for document in documents] == ["Ada, Bo", "Cy"]
 
 
 @pytest.mark.parametrize("body", ['{"items": 5}', '{"items": [', "{}", "[1]"])
-def test_json_that_is_no_feed_is_refused(body):
+def test_json_of_another_kind_is_refused(body):
     with pytest.raises(ListingFailed, match="feed"):
         read(body)
