@@ -81,7 +81,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "max_depth": _("It is more links away from the start page than the configuration allows."),
         "same_text": _("It shows the same text as another page, apart from dates at most."),
         "empty_page": _(
-            "The page has no text of its own: it needs JavaScript, or holds other pages in frames."
+            "The page lacks text of its own: it needs JavaScript, or holds other pages in frames."
         ),
         "many_alike": _(
             "Many pages with addresses like this one show the same text, so it was not requested."

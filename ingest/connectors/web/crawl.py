@@ -80,8 +80,6 @@ class Crawl:
         self._seen_paths: set[str] = set()
         # Paths that would be read, but are beyond the limit of addresses.
         self._dropped: set[str] = set()
-        # Addresses in a sitemap that are not of the source.
-        self._outside: set[str] = set()
         self._listed: set[str] = set()
         self._listed_keys: set[str] = set()
         # By key, pages that seem to be copies of pages that were not read yet.
@@ -90,11 +88,10 @@ class Crawl:
         self._tally = _Tally()
         self._known = KnownPages(memory.documents(), config.parameters)
         telling = [name for address in self._known.addresses() for name, _ in address.parameters()]
-        self._parameters = QueryParameters(telling) if config.parameters is None else None
-        stored = {
-            text: key for text, key in memory.texts().items() if self._known.holds(self._home.with_key(key))
-        }
-        self._identities = PageIdentities(stored)
+        self._parameters = QueryParameters(telling, is_learning=config.parameters is None)
+        self._identities = PageIdentities(
+            {text: key for text, key in memory.texts().items() if self._known.holds(self._home.with_key(key))}
+        )
         self._made_up: dict[Address, PageText] = {}
 
     def entries(self) -> Iterator[Entry]:
@@ -133,13 +130,14 @@ class Crawl:
             self._queue.append(PageRequest(address=start, is_start=True))
         if self._config.sitemap is None:
             return
+        outside: set[str] = set()
         for text, base in fetch_sitemap_pages(self._requests, self._config.sitemap, self._add_skipped):
             address = parse_address(text, base=base, parameters=self._config.parameters)
             if address is not None and self._scope.holds(address):
                 self._queue_address(address, depth=0)
-            elif len(self._outside) < _MAX_DROPPED:
-                self._outside.add(text if address is None else address.url)
-        for url in sorted(self._outside):
+            elif len(outside) < _MAX_DROPPED:
+                outside.add(text if address is None else address.url)
+        for url in sorted(outside):
             self._add_skipped(mask_address(url, keeps_path=True)[:200], SkipReason.LEADS_ELSEWHERE)
         if not self._seen_paths:
             sitemap = self._config.sitemap.without_query.url
@@ -155,7 +153,7 @@ class Crawl:
                 self._queue_in_scope(address, depth=self._config.max_depth)
 
     def _visit(self, request: PageRequest) -> Iterator[Entry]:
-        shorter = request.address if self._parameters is None else self._parameters.shorten(request.address)
+        shorter = self._parameters.shorten(request.address)
         if shorter != request.address and not request.is_start:
             self._queue_in_scope(shorter, depth=request.depth)
             return
@@ -234,13 +232,13 @@ class Crawl:
 
     def _has_idle_parameter(self, request: PageRequest, text: PageText) -> bool:
         """Return whether a parameter in the address changes nothing; the page without it is queued."""
-        if self._parameters is None:
-            return False
         address = request.address
         for name, value in self._parameters.untold(address):
             shorter = address.without(name)
             other = self._peek(shorter)
-            is_same = other is not None and self._reader.is_same(other, text, self._resolver(address))
+            if other is None:
+                continue
+            is_same = self._reader.is_same(other, text, self._resolver(address))
             self._parameters.record(name, value, is_same=is_same)
             if is_same:
                 self._queue_in_scope(shorter, depth=request.depth)
@@ -248,14 +246,14 @@ class Crawl:
         return False
 
     def _peek(self, address: Address) -> PageText | None:
-        """Return what a page shows that may not be linked; None without such a page."""
+        """Return what a page shows that may not exist; None if it can't be read."""
         text = self._identities.text(address.key)
         if text is not None or not self._robots.allows(address.url):
             return text
         outcome = self._read(PageRequest(address=address))
-        if not isinstance(outcome, FetchedPage) or outcome.page.is_noindex:
-            return None
-        return PageText(**outcome.page.fingerprints)
+        if isinstance(outcome, FetchedPage):
+            return PageText(**outcome.page.fingerprints)
+        return None if isinstance(outcome, PageFailed) else PageText()
 
     def _is_missing(self, address: Address, text: PageText) -> bool:
         """Return whether a page shows what its site shows for an address that does not exist."""
@@ -385,7 +383,7 @@ class Crawl:
         if not self._scope.holds(address):
             return
         if self._can_queue_more:
-            for each in [address] if self._parameters is None else self._parameters.admit(address):
+            for each in self._parameters.admit(address):
                 self._queue_in_scope(each, depth=depth, linked_by=linked_by)
         elif len(self._dropped) < _MAX_DROPPED and self._skip_reason(address.path, depth) is None:
             self._dropped.add(address.path)

@@ -83,7 +83,7 @@ WEB: Final = _SiteKind(
         ),
         ConnectorField(
             name="query_parameters",
-            help="Names that tell pages apart; the rest of every query is dropped.",
+            help="Names that tell pages apart, by default learned; the rest of every query is dropped.",
             type="list",
             max_chars=100,
         ),

@@ -68,7 +68,7 @@ month year tag woche kw monat jahr jour semaine mois día semana mes año
 DATE_NAMES: Final = frozenset(_DATE_WORDS.split())
 _DAY_NUMBER = re.compile(r"[0-5]?\d(?:st|nd|rd|th)?")
 _DATE_NUMBER = re.compile(r"(?:19|20|21)\d\d|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?")
-_MARKS = " .,;:!?()[]«»‹›<>|/–—-\"'"
+_MARKS = " .,;:!?()[]«»‹›“”„‘’<>|/–—-\"'"
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?: ?[AP]M\b)?"
 # A moment to the second, or as programs write it, is hardly one that people planned.
 _MOMENT = re.compile(

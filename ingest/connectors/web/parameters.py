@@ -16,9 +16,10 @@ _FILE = re.compile(r"\.(?:x?html?|md|txt|pdf|xml|json|css|js)\Z", re.IGNORECASE)
 class QueryParameters:
     """Parameters that tell pages apart, that don't, and that are not known yet."""
 
-    def __init__(self, telling: Iterable[str]) -> None:
+    def __init__(self, telling: Iterable[str], *, is_learning: bool) -> None:
         """Take the names that tell the indexed pages apart."""
         self._telling = set(telling)
+        self._is_learning = is_learning
         # By name, the value of each trial in which the page was the same without it.
         self._idle: dict[str, list[str]] = defaultdict(list)
         # By path of a file, the first address with a query; None once there was a second.
@@ -28,7 +29,7 @@ class QueryParameters:
         """Return the addresses to request for a link, without the parameters that change nothing."""
         address = self.shorten(address)
         path, _, query = address.key.partition("?")
-        if not query or _FILE.search(path) is None:
+        if not query or not self._is_learning or _FILE.search(path) is None:
             return [address]
         first = self._first.setdefault(path, address)
         if first == address:
@@ -43,7 +44,7 @@ class QueryParameters:
 
     def untold(self, address: Address) -> list[tuple[str, str]]:
         """Return the parameters of an address that have not told pages apart yet."""
-        return [(name, value) for name, value in address.parameters() if name not in self._telling]
+        return [pair for pair in address.parameters() if self._is_learning and pair[0] not in self._telling]
 
     def record(self, name: str, value: str, *, is_same: bool) -> None:
         """Record whether a page was the same without a parameter."""
