@@ -184,7 +184,7 @@ class ServerRequests:
             )
         self._budget.spend(self._limits.bytes_per_request)
         with self._fetcher.send(
-            self._server.with_key(key).url,
+            self._server.with_key(key).request_url,
             method=method,
             content=content,
             limit_s=self._limits.request_s,

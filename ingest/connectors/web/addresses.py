@@ -55,7 +55,7 @@ class Address:
     @property
     def request_url(self) -> str:
         """Return the full address for requests, which may have a session."""
-        return self.with_key(self.session_key or self.key).url
+        return replace(self, key=self.session_key or self.key).url
 
     @property
     def site(self) -> tuple[str, int]:
@@ -73,8 +73,10 @@ class Address:
         return self.with_key(self.key.partition("?")[0])
 
     def with_key(self, key: str) -> Self:
-        """Return the address with another key on the same host."""
-        return replace(self, key=key, session_key="")
+        """Return the address with another key on the same host, which may have a session."""
+        path, mark, query = key.partition("?")
+        plain = "/".join(_drop_sessions(path.split("/"))) + mark + query
+        return replace(self, key=plain, session_key=key if plain != key else "")
 
     def parameters(self) -> list[tuple[str, str]]:
         """Return the parameters of the query, as they are written: (name, value)."""
@@ -167,24 +169,20 @@ def _build_address(parts: SplitResult, parameters: frozenset[str] | None) -> Add
     host = host if host.isascii() else host.encode("idna").decode("ascii")
     names = _resolve_dots(_normalize_escapes(parts.path).split("/"))
     filtered = _filter_query(parts.query, parameters)
-    key, session_key = (
-        "/" + "/".join(each) + (f"?{filtered}" if filtered else "") for each in (_drop_sessions(names), names)
-    )
-    if _HOST.fullmatch(host) is None or max(len(key), len(session_key)) > MAX_KEY_CHARS:
+    key = "/" + "/".join(names) + (f"?{filtered}" if filtered else "")
+    if _HOST.fullmatch(host) is None or len(key) > MAX_KEY_CHARS:
         return None
     port = _DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
-    session = session_key if session_key != key else ""
-    return Address(scheme=parts.scheme, host=host, port=port, key=key, session_key=session)
+    return Address(scheme=parts.scheme, host=host, port=port, key="/").with_key(key)
 
 
 def _drop_sessions(names: list[str]) -> list[str]:
     """Return the names of a path without ids of sessions: `a;jsessionid=1` and `(S(1))` are such."""
-    last = len(names) - 1
-    cleaned = [_SESSION.sub(_drop_session, name) for name in names]
+    cleaned = [_SESSION.sub(_drop_session, name) if ";" in name or "%3B" in name else name for name in names]
     return [
         name
-        for nth, name in enumerate(cleaned)
-        if not (name.startswith("(") and name.endswith("))")) and (name or nth == last)
+        for name in cleaned
+        if not (name.startswith(("(S(", "(A(", "(F(", "(X(")) and name.endswith("))"))
     ]
 
 

@@ -219,7 +219,7 @@ class Crawl:
         canonical = self._canonical(request, page)
         listed = canonical if canonical is not None and canonical.key in self._listed_keys else None
         is_claimed = listed is not None and self._agrees(request, listed, text)
-        if is_claimed or (self._identities.is_listed(text) and not request.is_start):
+        if is_claimed or self._identities.is_listed(text):
             return self._fold(request)
         if self._tally.found >= self._config.max_pages:
             return SkippedFile(path=request.path, reason=SkipReason.MAX_PAGES)

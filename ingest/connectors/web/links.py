@@ -51,9 +51,9 @@ class LinkResolver:
     scope: UrlScope
 
     def keys(self, links: PageLinks) -> list[str]:
-        """Return the keys of the pages that a page links to, without repetition, in its order."""
+        """Return the keys of the pages that a page links to, with sessions, each once, in its order."""
         found = (self._resolve_link(links, link) for link in links.links)
-        return list(dict.fromkeys(each.key for each in found if each is not None))
+        return list({each.key: each.session_key or each.key for each in found if each is not None}.values())
 
     def canonical(self, links: PageLinks) -> str:
         """Return the key of a page's canonical address; '' for none, or one outside the source."""

@@ -86,13 +86,14 @@ _STAMP = re.compile(
 _MAX_STAMP_WORDS: Final = 20
 _TIMED = re.compile(_CLOCK, re.IGNORECASE)
 _NUMBER = r"\d[\d,.]{0,20}"
-# Counters of visitors, the time that a page took, and ids of sessions.
+# Counters of visitors, the time that a page took, and ids of sessions, also in addresses.
 _COUNTER = re.compile(
     rf"\b{_NUMBER} (?:page )?views?\b|\bviewed {_NUMBER} times\b"
     r"|\b(?:views?|visits?|visitors?|hits|Aufrufe|Besucher|Zugriffe|vues|visites|visiteurs|visitas)"
     rf"(?: ?[:#]| Nr\.| no\.| number) ?{_NUMBER}"
     r"|\bin \d{1,6}[.,]\d{2,9} ?(?:ms|s|sec|seconds|Sekunden|secondes)\b"
-    r"|\b(?:session|token|nonce|csrf|request|trace)(?: ?id)?\W{1,3}[\w-]{8,64}",
+    r"|\b(?:session|token|nonce|csrf|request|trace)(?: ?id)?\W{1,3}[\w-]{8,64}"
+    r"|[/=;(](?=[a-z]{0,30}\d)[0-9a-z]{16,64}\b",
     re.IGNORECASE,
 )
 
@@ -222,7 +223,8 @@ def _without_moments(line: str) -> str:
 
 def _is_date(word: str) -> bool:
     plain = word.strip(_MARKS).casefold()
-    return plain in DATE_NAMES or _DATE_NUMBER.fullmatch(plain) is not None
+    is_path = word.startswith("/")  # one that is shown may have a date, too
+    return is_path or plain in DATE_NAMES or _DATE_NUMBER.fullmatch(plain) is not None
 
 
 def _without_dates(line: str) -> str:
