@@ -23,8 +23,8 @@ _LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 # Characters that browsers remove from an address at any position.
 _SESSION = re.compile(r"(?:;|%3B)(?:([\w.-]{1,40})(?:=|%3D))?([\w.!~*+-]{1,200})", re.IGNORECASE | re.ASCII)
 _SESSION_NAMES = frozenset({"jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "sid"})
-# Of a parameter of a path that only a program can mean.
-_LEAST_TOKEN_CHARS = 16
+# A value that only a program can mean: letters and digits, or hexadecimal digits in groups.
+_TOKEN = re.compile(r"(?=[a-z-]*\d)(?=[\d-]*[a-z])(?:[a-z0-9]{16,}|[0-9a-f-]{16,})", re.IGNORECASE)
 _DROPPED = {ord(character): None for character in "\t\r\n"}
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _MADE_UP = "no-such-page-7f3b9"
@@ -188,8 +188,7 @@ def _drop_sessions(names: list[str]) -> list[str]:
 
 def _drop_session(found: re.Match[str]) -> str:
     name, value = (found[1] or "").lower(), found[2]
-    is_token = len(value) >= _LEAST_TOKEN_CHARS and not value.isalpha() and not value.isdecimal()
-    return "" if is_token or name in _SESSION_NAMES else found[0]
+    return "" if name in _SESSION_NAMES or _TOKEN.fullmatch(value) is not None else found[0]
 
 
 def _normalize_escapes(path: str) -> str:

@@ -247,7 +247,7 @@ class Crawl:
 
     def _peek(self, address: Address) -> PageText | None:
         """Return what a page shows that may not exist; None if it can't be read."""
-        text = self._identities.text(address.key)
+        text = self._identities.texts.get(address.key)
         if text is not None or not self._robots.allows(address.url):
             return text
         outcome = self._read(PageRequest(address=address))
@@ -268,17 +268,17 @@ class Crawl:
         """Return the address of a page that was not read yet, and that this one may be a copy of."""
         canonical = self._canonical(request, page)
         if canonical is not None:
-            is_unread = self._identities.text(canonical.key) is None
+            is_unread = canonical.key not in self._identities.texts
             if is_unread or (canonical.key in self._copies and self._agrees(request, canonical, text)):
                 return canonical
-        stored = self._identities.stored_key(text)
-        if not stored or self._known.holds(request.address) or self._identities.text(stored) is not None:
+        stored = self._identities.stored.get(text.text)
+        if stored is None or self._known.holds(request.address) or stored in self._identities.texts:
             return None
         return request.address.with_key(stored)
 
     def _agrees(self, request: PageRequest, canonical: Address, text: PageText) -> bool:
         """Return whether the main text of a page is that of its canonical page."""
-        other = self._identities.text(canonical.key)
+        other = self._identities.texts.get(canonical.key)
         if other is None or text.main == other.main:
             return other is not None and bool(text.main)
         return self._reader.is_same(other, text, self._resolver(request.address))

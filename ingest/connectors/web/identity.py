@@ -19,21 +19,18 @@ class PageIdentities:
     """The texts of the pages that a crawl has read, and of those stored before, by key."""
 
     def __init__(self, stored: Mapping[str, str]) -> None:
-        """Take the keys of the indexed pages by the fingerprint of their text."""
-        self._stored = stored
-        self._texts: dict[str, PageText] = {}
+        #: keys of indexed pages by the fingerprint of their text
+        self.stored = stored
+        #: the texts of the pages that were read, by key
+        self.texts: dict[str, PageText] = {}
         # Fingerprints of the texts of listed pages.
         self._listed: set[str] = set()
         self._undated: dict[_Shape, set[str]] = defaultdict(set)
         self._alike_in_a_row: Counter[_Shape] = Counter()
 
-    def text(self, key: str) -> PageText | None:
-        """Return the text of a page that was read; None for another one."""
-        return self._texts.get(key)
-
     def record(self, address: Address, text: PageText) -> None:
         """Record what a page shows."""
-        self._texts[address.key] = text
+        self.texts[address.key] = text
         self._undated[_shape(address)].add(text.undated)
 
     def record_listed(self, address: Address, text: PageText) -> None:
@@ -48,10 +45,6 @@ class PageIdentities:
     def is_endless(self, address: Address) -> bool:
         """Return whether the last pages of this shape showed nothing new."""
         return self._alike_in_a_row[_shape(address)] >= _MOST_ALIKE
-
-    def stored_key(self, text: PageText) -> str:
-        """Return the key of the indexed page with a text; '' without one."""
-        return self._stored.get(text.text, "")
 
     def is_listed(self, text: PageText) -> bool:
         """Return whether a listed page has this text."""

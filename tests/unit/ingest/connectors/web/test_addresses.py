@@ -1,5 +1,6 @@
 """Normalised web addresses, document paths, and the scope of a source."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,3 +128,37 @@ def test_start_page_sets_the_scope_of_its_source(subtests):
             assert not scope.holds(parse_address(f"http://www.example.org{prefix}x"))
     scope = UrlScope.below(parse_address("https://example.org/docs"))
     assert not scope.holds(parse_address("https://example.org/docs-old/"))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("/a;jsessionid=1F?id=5", "/a?id=5"),
+        ("/a;JSESSIONID=1F;v=2/b", "/a;v=2/b"),
+        ("/a%3Bjsessionid%3D1F", "/a"),
+        ("/a;0123456789abcdef", "/a"),
+        ("/(S(lit3py55t21z5v55vlm25s55))/a", "/a"),
+        ("/a/(X(1)S(abc))/", "/a/"),
+        *(
+            (kept, kept)
+            for kept in ("/a;v=2", "/a;lang=en/b", "/(draft(2))/a", "/a;section=introduction-of-it")
+        ),
+    ],
+)
+def test_ids_of_sessions_in_paths_are_no_part_of_the_key(text, key):
+    address = parse_address(text, base=BASE, parameters=None)
+    assert address.key == key
+    assert address.request_url == (f"https://example.org{text}" if key != text else address.url)
+
+
+def test_parameters_keep_their_spelling_where_all_are_kept(subtests):
+    for query, kept in [
+        ("b=2&a", "?a&b=2"),
+        ("q=%E4+x&&", "?q=%E4+x"),
+        ("q=é", "?q=%C3%A9"),
+        ("a=b=c/d", "?a=b%3Dc%2Fd"),
+    ]:
+        with subtests.test(case=query):
+            assert key_of(f"/p?{query}", parameters=None) == f"/p{kept}"
+    address = parse_address("/p?a=1&b=2&a=3", base=BASE, parameters=None)
+    assert (address.without("a").key, address.without("a", "b").key) == ("/p?b=2", "/p")
