@@ -188,7 +188,8 @@ def _drop_sessions(names: list[str]) -> list[str]:
 
 def _drop_session(found: re.Match[str]) -> str:
     name, value = (found[1] or "").lower(), found[2]
-    return "" if name in _SESSION_NAMES or _TOKEN.fullmatch(value) is not None else found[0]
+    is_token = _TOKEN.fullmatch(value) is not None and re.search("^s?$|sess|sid|token", name) is not None
+    return "" if is_token or name in _SESSION_NAMES else found[0]
 
 
 def _normalize_escapes(path: str) -> str:

@@ -13,6 +13,7 @@ from tests.support.jobs import counts, indexed_texts, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 
+_PAGES = 7
 _MONTHS = tuple(month_name)[1:]
 _SUBJECTS = (
     *("anchors", "buoys", "cranes", "docks", "eddies", "ferries", "gales", "harbours", "islands", "jetties"),
@@ -61,8 +62,8 @@ def linked(path, links, prefix="/p", suffix=""):
 def canonical_home(path, query, request):
     head = '<link rel="canonical" href="/">'
     if path == "/":
-        return page_of("<h1>Port</h1>", [f"/p{n}" for n in range(10)], head)
-    number = linked(path, range(10))
+        return page_of("<h1>Port</h1>", [f"/p{n}" for n in range(_PAGES)], head)
+    number = linked(path, range(_PAGES))
     return None if number is None else page_of(about(number), ["/"], head)
 
 
@@ -71,7 +72,7 @@ def chosen_by_id(path, query, request):
         return None
     if "id" in query:
         return page_of(about(int(query["id"]))) if query["id"].isdecimal() else None
-    return page_of("<h1>Port</h1>", [f"/?id={n}" for n in range(10)])
+    return page_of("<h1>Port</h1>", [f"/?id={n}" for n in range(_PAGES)])
 
 
 def chosen_by_page(path, query, request):
@@ -82,23 +83,23 @@ def chosen_by_page(path, query, request):
 
 
 def tracked(path, query, request):
-    links = [f"/p{n}?utm_source=mail&utm_campaign=c{request}" for n in range(10)]
+    links = [f"/p{n}?utm_source=mail&utm_campaign=c{request}" for n in range(_PAGES)]
     if path == "/":
         return page_of("<h1>Port</h1>", links)
-    number = linked(path, range(10))
+    number = linked(path, range(_PAGES))
     return None if number is None else page_of(about(number), links)
 
 
 def session_parameter(path, query, request):
-    links = [f"/p{n}.php?sid={request:08x}" for n in range(10)]
+    links = [f"/p{n}.php?sid={request:08x}" for n in range(_PAGES)]
     if path == "/":
         return page_of("<h1>Port</h1>", links)
-    number = linked(path, range(10), suffix=r"\.php")
+    number = linked(path, range(_PAGES), suffix=r"\.php")
     return None if number is None else page_of(about(number), links)
 
 
 def session_and_id(path, query, request):
-    links = [f"/view?id={n}&PHPSESSID={request:08x}" for n in range(10)]
+    links = [f"/view?id={n}&PHPSESSID={request:08x}" for n in range(_PAGES)]
     if path == "/":
         return page_of("<h1>Port</h1>", links)
     if path != "/view" or not query.get("id", "").isdecimal():
@@ -131,29 +132,29 @@ def required_session(path, query, request):
     found = re.fullmatch(r"(?:/\(S\(\w+\)\))?(/.*)", path)
     if found[1] == path:
         return Page(status=302, headers=(("Location", f"/(S({request:024x})){path}"),), is_tagged=False)
-    return session_path(10, lambda path, token: path)(found[1], query, request)
+    return session_path(_PAGES, lambda path, token: path)(found[1], query, request)
 
 
 def matrix(path, query, request):
     if path == "/":
-        return page_of("<h1>Port</h1>", [f"/port;v={n}" for n in range(10)])
-    number = linked(path, range(10), prefix="/port;v=")
+        return page_of("<h1>Port</h1>", [f"/port;v={n}" for n in range(_PAGES)])
+    number = linked(path, range(_PAGES), prefix="/port;v=")
     return None if number is None else page_of(about(number))
 
 
 def token_in_path(path, query, request):
     found = re.fullmatch(r"/s/\w+/p(\d)", path)
-    links = [f"/s/{request:016x}/p{n}" for n in range(10)]
+    links = [f"/s/{request:016x}/p{n}" for n in range(_PAGES)]
     if path == "/":
         return page_of("<h1>Port</h1>", links)
     return page_of(about(int(found[1]))) if found else None
 
 
 def same_everywhere(path, query, request):
-    links = [f"/p{n}" for n in range(10)] + [f"/copies/{n}" for n in range(5)]
+    links = [f"/p{n}" for n in range(_PAGES)] + [f"/copies/{n}" for n in range(5)]
     if path == "/":
         return page_of("<h1>Port</h1>", links)
-    number = linked(path, range(10))
+    number = linked(path, range(_PAGES))
     if number is not None:
         return page_of(about(number))
     return page_of("<p>The pilots of the port.</p>") if path.startswith("/copies/") else None
@@ -173,8 +174,8 @@ def shells(path, query, request):
 
 def soft_404(path, query, request):
     if path == "/":
-        return page_of("<h1>Port</h1>", [f"/p{n}" for n in range(10)])
-    number = linked(path, range(7))
+        return page_of("<h1>Port</h1>", [f"/p{n}" for n in range(_PAGES)])
+    number = linked(path, range(_PAGES - 3))
     lost = f"<h1>Not found</h1><p>There is no page {path} here.</p>"
     return page_of(about(number) if number is not None else lost, ["/"])
 
@@ -183,8 +184,8 @@ def frames(path, query, request):
     if path == "/":
         return "<frameset><frame src=nav.html><frame src='p0'><noframes>Old.</noframes></frameset>"
     if path == "/nav.html":
-        return page_of("<h2>Contents</h2>", [f"/p{n}" for n in range(10)])
-    number = linked(path, range(10))
+        return page_of("<h2>Contents</h2>", [f"/p{n}" for n in range(_PAGES)])
+    number = linked(path, range(_PAGES))
     return None if number is None else page_of(about(number))
 
 
@@ -205,25 +206,29 @@ def calendar(path, query, request):
 @pytest.mark.parametrize(
     ("answer", "documents", "skipped"),
     [
-        pytest.param(canonical_home, 11, {}, id="every page names the home page as canonical"),
-        pytest.param(chosen_by_id, 11, {}, id="a parameter chooses the page"),
+        pytest.param(canonical_home, _PAGES + 1, {}, id="every page names the home page as canonical"),
+        pytest.param(chosen_by_id, _PAGES + 1, {}, id="a parameter chooses the page"),
         pytest.param(chosen_by_page, 6, {"same_text": 1}, id="a parameter turns pages"),
-        pytest.param(tracked, 11, {"same_text": ...}, id="tracking parameters"),
-        pytest.param(session_parameter, 11, {"same_text": ...}, id="session in a parameter"),
-        pytest.param(session_and_id, 11, {"same_text": ...}, id="session beside a parameter that counts"),
+        pytest.param(tracked, _PAGES + 1, {"same_text": ...}, id="tracking parameters"),
+        pytest.param(session_parameter, _PAGES + 1, {"same_text": ...}, id="session in a parameter"),
+        pytest.param(
+            session_and_id, _PAGES + 1, {"same_text": ...}, id="session beside a parameter that counts"
+        ),
         pytest.param(sorted_lists, 1, {"same_text": ...}, id="orders of a list"),
-        pytest.param(session_path(10, "{0};jsessionid={1}".format), 11, {}, id="session in the path"),
-        pytest.param(session_path(10, "/(S({1})){0}".format), 11, {}, id="session as a folder"),
-        pytest.param(required_session, 11, {}, id="session that the server asks for"),
+        pytest.param(
+            session_path(_PAGES, "{0};jsessionid={1}".format), _PAGES + 1, {}, id="session in the path"
+        ),
+        pytest.param(session_path(_PAGES, "/(S({1})){0}".format), _PAGES + 1, {}, id="session as a folder"),
+        pytest.param(required_session, _PAGES + 1, {}, id="session that the server asks for"),
         pytest.param(
             session_path(199, "{0};jsessionid={1}".format), 200, {}, id="large", marks=pytest.mark.slow
         ),
-        pytest.param(matrix, 11, {}, id="parameters of paths that count"),
-        pytest.param(token_in_path, 11, {}, id="token in the path"),
-        pytest.param(same_everywhere, 12, {"same_text": 4}, id="copies"),
+        pytest.param(matrix, _PAGES + 1, {}, id="parameters of paths that count"),
+        pytest.param(token_in_path, _PAGES + 1, {}, id="token in the path"),
+        pytest.param(same_everywhere, _PAGES + 2, {"same_text": 4}, id="copies"),
         pytest.param(shells, 7, {"empty_page": 4}, id="pages that need scripts"),
-        pytest.param(soft_404, 8, {"not_found": 3}, id="errors with status 200"),
-        pytest.param(frames, 11, {"empty_page": 1}, id="frames"),
+        pytest.param(soft_404, _PAGES - 2, {"not_found": 3}, id="errors with status 200"),
+        pytest.param(frames, _PAGES + 1, {"empty_page": 1}, id="frames"),
         pytest.param(calendar, 8, {"same_text": ..., "many_alike": ...}, id="endless calendar"),
     ],
 )
