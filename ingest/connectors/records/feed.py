@@ -53,8 +53,9 @@ class _Entry:
 
     @property
     def key(self) -> str:
-        """Return what stays of an entry whose id and parameters don't."""
-        return _digest(f"{self.title}\n{self.url.partition('?')[0]}\n{self.dated}")
+        """Return what stays of an entry whose id does not; with a date, nor the parameters of its link."""
+        url = self.url if self.dated is None else self.url.partition("?")[0]
+        return _digest(f"{self.title}\n{url}\n{self.dated}")
 
     def document(self, path: str) -> DocumentRecord:
         """Return the page of the entry."""
@@ -114,12 +115,15 @@ class FeedReader:
         """Close the connections."""
         self._requests.close()
 
+    def _check_count(self, entries: int) -> None:
+        if entries > _MAX_ENTRIES:
+            raise ListingFailed(f"{self._server.host} answers a feed of more than {_MAX_ENTRIES:,} entries.")
+
     def _xml_entries(self, content: bytes) -> Iterator[_Entry]:
         """Yield the entries of RSS and Atom. Raises ListingFailed."""
         host = self._server.host
         refuse_many_nodes(content, host)
-        if max(map(content.count, (b"<item", b"<entry"))) > _MAX_ENTRIES:
-            raise ListingFailed(f"{host} answers a feed of more than {_MAX_ENTRIES:,} entries.")
+        self._check_count(max(map(content.count, (b"<item", b"<entry"))))
         try:
             # As a file: a text could be the address or the file that feedparser opens.
             feed = feedparser.parse(BytesIO(content), sanitize_html=False, resolve_relative_uris=False)
@@ -127,7 +131,7 @@ class FeedReader:
             raise ListingFailed(f"{host} answers a damaged feed.") from error
         if not feed.version:
             raise ListingFailed(f"{host} does not answer with an RSS or Atom feed, or a JSON feed.")
-        base = urljoin(self._server.url, str(feed.feed.get("link", "")))
+        base = _join(self._server.url, str(feed.feed.get("link", ""))) or self._server.url
         for entry in feed.entries:
             yield _xml_entry(entry, base)
 
@@ -139,9 +143,10 @@ class FeedReader:
             raise ListingFailed(f"{self._server.host} answers a damaged feed: {error}.") from error
         if not isinstance(items := feed.get("items"), list):
             raise ListingFailed(f"{self._server.host} does not answer with a feed: its JSON lacks items.")
-        base = urljoin(self._server.url, str(feed.get("home_page_url") or ""))
+        base = _join(self._server.url, str(feed.get("home_page_url") or "")) or self._server.url
         authors = [feed.get("author"), *_listed(feed, "authors")]
-        for item in items[:_MAX_ENTRIES]:
+        self._check_count(len(items))
+        for item in items:
             if isinstance(item, dict):
                 yield _json_entry(item, base, authors)
 

@@ -34,6 +34,7 @@ _EMPTY_ROOT = re.compile(r"""<(?:div|main|[a-z]+-root)\b[^<>]{0,200}>\s*</""", r
 _ROOT_ID = re.compile(
     r"""\bid=["']?(?:root|app|__next|__nuxt|___gatsby|main|svelte)\b|-root\b""", re.IGNORECASE
 )
+_SHELL_MARK = re.compile("<(script|frameset)", re.IGNORECASE)
 _MAX_SHELL_WORDS: Final = 20
 #: of a page that shows nothing but that it loads, or needs scripts
 _MAX_NOTICE_WORDS: Final = 5
@@ -202,10 +203,9 @@ def _lines(html: str) -> Iterator[_Line]:
 
 def _is_shell(html: str, lines: Iterable[_Line], seen_words: int) -> bool:
     """Return whether a page is empty: its text comes with scripts, or is in frames."""
-    if re.search("<frameset", html, re.IGNORECASE) is not None:
-        return True
-    if seen_words > _MAX_SHELL_WORDS or re.search("<script", html, re.IGNORECASE) is None:
-        return False
+    marks = _SHELL_MARK.findall(html) if seen_words <= _MAX_SHELL_WORDS else []
+    if not marks or "frameset" in map(str.lower, marks):
+        return bool(marks)
     if seen_words == 0 or any(_ROOT_ID.search(found[0]) for found in _EMPTY_ROOT.finditer(html)):
         return True
     is_bare = seen_words <= _MAX_NOTICE_WORDS

@@ -12,6 +12,7 @@ from ingest.connectors.records.protocol import CursorRecord, DocumentRecord
 from tests.integration.ingest.connectors.records.hosts import feed_host
 from tests.support.readers import reader_settings
 
+DATED = "<pubDate>Mon, 03 Aug 2026 10:00:00 GMT</pubDate>"
 _NAMESPACES = (
     'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" xmlns:media="http://search.yahoo.com/mrss/"'
     ' xmlns:content="http://purl.org/rss/1.0/modules/content/"'
@@ -49,7 +50,7 @@ def read(body, cursor=""):
         lambda n: rss("<description>one</description>", "<description>two</description>"),
         lambda n: rss("<guid>http://h/</guid><title>A</title>", "<guid>http://h/</guid><title>B</title>"),
         lambda n: rss(f"<guid>{next(n)}</guid><title>A</title>", f"<guid>{next(n)}</guid><title>B</title>"),
-        lambda n: rss(*(f"<title>{t}</title><link>http://h/{t}?s={next(n)}</link>" for t in "AB")),
+        lambda n: rss(*(f"<title>{t}</title>{DATED}<link>http://h/{t}?s={next(n)}</link>" for t in "AB")),
         lambda n: json_feed({"id": 1, "content_text": "one"}, {"id": 2, "content_text": "two"}),
         lambda n: json_feed(
             {"content_html": f"<p>one<img src='{next(n)}'>"}, {"url": "http://h/b", "content_text": "b"}

@@ -26,6 +26,8 @@ def test_links_are_found_as_a_browser_finds_them(subtests):
         ("<textarea><a href=x></textarea><a href=y>", ["y"]),
         ('<abbr href="x"><address href="x">', []),
         ('<a href="first" href="second">', ["first"]),
+        ('<frameset><frame src="a.html"><FRAME src=b></frameset>', ["a.html", "b"]),
+        ('<iframe src="x"><a href=y></a></iframe><a href=z>', ["x", "z"]),
         ('<meta http-equiv="Refresh" content="0; URL=next.html">', ["next.html"]),
         ("<meta http-equiv=refresh content=\"5;url='next.html'\">", ["next.html"]),
         ("<meta http-equiv=refresh content=30>", []),
