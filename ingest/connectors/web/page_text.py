@@ -8,7 +8,7 @@ apart, since some of them differ at every request.
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
@@ -34,7 +34,7 @@ _EMPTY_ROOT = re.compile(r"""<(?:div|main|[a-z]+-root)\b[^<>]{0,200}>\s*</""", r
 _ROOT_ID = re.compile(
     r"""\bid=["']?(?:root|app|__next|__nuxt|___gatsby|main|svelte)\b|-root\b""", re.IGNORECASE
 )
-_SHELL_MARK = re.compile("<(script|frameset)", re.IGNORECASE)
+_SHELL_MARK = re.compile("<(script|noscript|frameset)", re.IGNORECASE)
 _MAX_SHELL_WORDS: Final = 20
 #: of a page that shows nothing but that it loads, or needs scripts
 _MAX_NOTICE_WORDS: Final = 5
@@ -132,8 +132,8 @@ class PageText:
         main = [text for text, line in zip(shown, lines, strict=True) if line.is_main] or shown
         shown += [_digest([rest])] if (rest := html[_MAX_CHARS:]) else []
         words, numbers = _split_numbers(shown)
-        seen = [word for line in lines if not line.is_hidden for word in line.text.split()]
-        is_error = len(seen) <= _MAX_ERROR_WORDS and any(map(_SAYS_MISSING.search, shown))
+        main_words = sum(len(line.text.split()) for line in lines if line.is_main)
+        is_error = main_words <= _MAX_ERROR_WORDS and any(map(_SAYS_MISSING.search, shown))
         return cls(
             text=_digest(shown),
             words=words,
@@ -141,7 +141,7 @@ class PageText:
             main=_digest(main),
             undated=_digest(filter(None, map(_without_dates, shown))),
             missing=_digest(map(_mark_numbers, _without_address(main, url))) if is_error else "",
-            is_shell=_is_shell(html, lines, len(seen)),
+            is_shell=_is_shell(html, lines, main_words),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -201,14 +201,16 @@ def _lines(html: str) -> Iterator[_Line]:
         at = at + 1 if at >= 0 else -1
 
 
-def _is_shell(html: str, lines: Iterable[_Line], seen_words: int) -> bool:
+def _is_shell(html: str, lines: Sequence[_Line], main_words: int) -> bool:
     """Return whether a page is empty: its text comes with scripts, or is in frames."""
-    marks = _SHELL_MARK.findall(html) if seen_words <= _MAX_SHELL_WORDS else []
+    marks = _SHELL_MARK.findall(html) if main_words <= _MAX_SHELL_WORDS else []
     if not marks or "frameset" in map(str.lower, marks):
         return bool(marks)
-    if seen_words == 0 or any(_ROOT_ID.search(found[0]) for found in _EMPTY_ROOT.finditer(html)):
+    if all(line.is_hidden for line in lines) or any(
+        _ROOT_ID.search(found[0]) for found in _EMPTY_ROOT.finditer(html)
+    ):
         return True
-    is_bare = seen_words <= _MAX_NOTICE_WORDS
+    is_bare = main_words <= _MAX_NOTICE_WORDS
     return any(_NEEDS_SCRIPT.search(line.text) for line in lines if is_bare or not line.is_hidden)
 
 

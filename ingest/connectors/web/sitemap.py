@@ -49,7 +49,7 @@ def parse_sitemap(content: bytes, limit_bytes: int = MAX_SITEMAP_BYTES) -> Sitem
             raise SitemapUnreadable(str(error)) from error
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         content = content.decode("utf-16", "replace").encode()
-    content = content.removeprefix(b"\xef\xbb\xbf").lstrip()
+    content = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not content.startswith(b"<"):
         return _parse_lines(content)
     try:

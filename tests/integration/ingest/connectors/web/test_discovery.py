@@ -100,6 +100,19 @@ def test_sitemap_lists_the_pages_alone_or_beside_a_start_page(workspace, site, m
     assert indexed_texts(workspace).keys() == {*LINKED_PAGES, "hidden.html"}
 
 
+def test_sitemap_with_the_usual_mistakes_is_read(workspace, site, make_source):
+    host = site.url("").partition("//")[2]
+    locations = ("guide.html", f"HTTP://{host}/docs/", f"{host}/view?a=1&b=2", "https://elsewhere.example/")
+    listed = "".join(f"<URL><Loc><![CDATA[ {location} ]]></Loc></URL>" for location in locations[:2])
+    listed += "".join(f"<url><loc>{location}</loc></url>" for location in locations[2:])
+    body = f"\n\ufeff<?xml version='1.0'?><urlset xmlns='http://example.org/'>{listed}</urlset>\n<!-- -->x"
+    site.pages["/map"] = gzip_page(Page(body=body.encode(), mime="text/html"))
+    site.pages["/view?a=1&b=2"] = html("View")
+    report = sync(make_source(sitemap=site.url("/map")))
+    assert indexed_texts(workspace).keys() == {"guide.html", "docs/index.html", "view?a=1&b=2.html"}
+    assert report["skipped_by_reason"] == {"leads_elsewhere": 1}
+
+
 @pytest.mark.parametrize("status", [404, 503])
 def test_error_of_a_sitemap_hides_its_query_string(site, make_source, status):
     site.pages["/map.xml?token=hush"] = Page(status=status)

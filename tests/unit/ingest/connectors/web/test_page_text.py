@@ -74,6 +74,10 @@ def test_navigation_counts_beside_the_main_text():
         ("<noscript>Please enable JavaScript.</noscript><script src=a></script>", True),
         ("<p>This application requires JavaScript to run.</p><script src=a></script>", True),
         ("<frameset><frame src=a></frameset>", True),
+        ("<nav>" + "Home Docs About " * 20 + "</nav><div id=root></div><script></script>", True),
+        ("<noscript>This site needs JavaScript.</noscript><div id=root></div>", True),
+        ("<header>All of the text of the port is here</header><script></script>", False),
+        ("<textarea><frameset></textarea>" + "<p>The boats of the port" * 5, False),
         ("<p>A short page.</p><script src=a></script>", False),
         ("<p>The JavaScript guide of the port.</p><script src=a></script>", False),
         (
