@@ -75,7 +75,7 @@ def fetch_sitemap_pages(
             on_skipped(address.without_query.path, SkipReason.NOT_FOUND)
             continue
         for text in listed.pages:
-            if text.lower().startswith(f"{address.host}/"):
+            if text.lower().startswith((f"{address.host}/", f"{address.host}:")):
                 text = f"//{text}"
             yield text, address
         left_out = []
