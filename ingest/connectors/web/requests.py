@@ -44,6 +44,8 @@ _CPU_SECONDS: Final = 30
 #: Seconds for parsing what has come within KEBAB_CRAWL_LIMIT_S, and for a process that is slow to give up.
 _PARSE_S: Final = 30.0
 _KEY = re.compile(r"/[!-~]*")
+_DIGEST = re.compile("[0-9a-f]{0,64}")
+_MAX_DIGESTS: Final = 1_000
 
 
 class SiteRequests:
@@ -234,8 +236,17 @@ def _read_page(replies: Iterator[Header]) -> ReadPage:
         content=None if reply["is_noindex"] else bytes(reply.get(BODY, b"")),
         links=links,
         canonical=_check_key(canonical) if canonical else "",
-        text=PageText(**reply["text"]),
+        text=_check_text(PageText(**reply["text"])),
     )
+
+
+def _check_text(text: PageText) -> PageText:
+    """Return fingerprints. Raises ValueError for what is none, or too many."""
+    digests = [text.text, text.words, text.main, text.undated, text.missing]
+    digests += [*text.numbers, *text.numbers.values()]
+    if len(digests) > _MAX_DIGESTS or not all(map(_DIGEST.fullmatch, digests)):
+        raise ValueError("it is not the fingerprint of a page")
+    return text
 
 
 def _check_key(key: str) -> str:
