@@ -93,7 +93,7 @@ _COUNTER = re.compile(
     r"|\b(?:views?|visits?|visitors?|hits|Aufrufe|Besucher|Zugriffe|vues|visites|visiteurs|visitas)"
     rf"(?: ?[:#]| Nr\.| no\.| number) ?{_NUMBER}"
     r"|\bin \d{1,6}[.,]\d{2,9} ?(?:ms|s|sec|seconds|Sekunden|secondes)\b"
-    r"|\b(?:session|token|nonce|csrf|request|trace)(?: ?id)?\W{1,3}[\w-]{8,64}"
+    r"|\b(?:session|token|nonce|csrf|request|trace)(?: ?id)?\W{1,3}(?=[a-z-]{0,30}\d)[\w-]{8,64}"
     r"|[/=;(](?=[a-z]{0,30}\d)[0-9a-z]{16,64}\b",
     re.IGNORECASE,
 )

@@ -145,7 +145,7 @@ def test_start_page_sets_the_scope_of_its_source(subtests):
         ),
     ],
 )
-def test_ids_of_sessions_in_paths_are_no_part_of_the_key(text, key):
+def test_keys_lack_the_sessions_in_paths(text, key):
     address = parse_address(text, base=BASE, parameters=None)
     assert address.key == key
     assert address.request_url == (f"https://example.org{text}" if key != text else address.url)
