@@ -80,12 +80,13 @@ class Address:
 
     def parameters(self) -> list[tuple[str, str]]:
         """Return the parameters of the query, as they are written: (name, value)."""
-        return [split_parameter(part) for part in self.key.partition("?")[2].split("&") if part]
+        parts = (part.partition("=") for part in self.key.partition("?")[2].split("&") if part)
+        return [(name, value) for name, _, value in parts]
 
     def without(self, *names: str) -> Self:
         """Return the address without some parameters."""
         path, _, query = self.key.partition("?")
-        left = "&".join(part for part in query.split("&") if split_parameter(part)[0] not in names)
+        left = "&".join(part for part in query.split("&") if part.partition("=")[0] not in names)
         return self.with_key(f"{path}?{left}" if left else path)
 
     def made_up(self) -> Self:
@@ -156,12 +157,6 @@ def document_path(key: str) -> str:
     return "/".join(names) + mark + query
 
 
-def split_parameter(part: str) -> tuple[str, str]:
-    """Return the name and the value of a part of a query."""
-    name, _, value = part.partition("=")
-    return name, value
-
-
 def _build_address(parts: SplitResult, parameters: frozenset[str] | None) -> Address | None:
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in _DEFAULT_PORTS or not host or parts.username is not None:
@@ -220,8 +215,8 @@ def _filter_query(query: str, parameters: frozenset[str] | None) -> str:
         raise ValueError("too many parameters")
     parts = [_normalize_parameter(part) for part in query.split("&") if part]
     if parameters is not None:
-        pairs = map(split_parameter, parts)
-        parts = [f"{name}={value}" for name, value in pairs if unquote_plus(name) in parameters]
+        pairs = (part.partition("=") for part in parts)
+        parts = [f"{name}={value}" for name, _, value in pairs if unquote_plus(name) in parameters]
     return "&".join(sorted(parts))
 
 
