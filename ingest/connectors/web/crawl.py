@@ -247,13 +247,18 @@ class Crawl:
 
     def _peek(self, address: Address) -> PageText | None:
         """Return what a page shows that may not exist; None if it can't be read."""
-        text = self._identities.texts.get(address.key)
+        text = self._text_of(address)
         if text is not None or not self._robots.allows(address.url):
             return text
         outcome = self._read(PageRequest(address=address))
         if isinstance(outcome, FetchedPage):
             return PageText(**outcome.page.fingerprints)
         return None if isinstance(outcome, PageFailed) else PageText()
+
+    def _text_of(self, address: Address) -> PageText | None:
+        """Return the text of a page that this crawl has read, from where it is stored."""
+        page = self._memory.find(address.key) if address.key in self._identities.read else None
+        return None if page is None else PageText(**page.fingerprints)
 
     def _is_missing(self, address: Address, text: PageText) -> bool:
         """Return whether a page shows what its site shows for an address that does not exist."""
@@ -268,17 +273,17 @@ class Crawl:
         """Return the address of a page that was not read yet, and that this one may be a copy of."""
         canonical = self._canonical(request, page)
         if canonical is not None:
-            is_unread = canonical.key not in self._identities.texts
+            is_unread = canonical.key not in self._identities.read
             if is_unread or (canonical.key in self._copies and self._agrees(request, canonical, text)):
                 return canonical
         stored = self._identities.stored.get(text.text)
-        if stored is None or self._known.holds(request.address) or stored in self._identities.texts:
+        if stored is None or self._known.holds(request.address) or stored in self._identities.read:
             return None
         return request.address.with_key(stored)
 
     def _agrees(self, request: PageRequest, canonical: Address, text: PageText) -> bool:
         """Return whether the main text of a page is that of its canonical page."""
-        other = self._identities.texts.get(canonical.key)
+        other = self._text_of(canonical)
         if other is None or text.main == other.main:
             return other is not None and bool(text.main)
         return self._reader.is_same(other, text, self._resolver(request.address))

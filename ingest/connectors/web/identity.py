@@ -21,8 +21,8 @@ class PageIdentities:
     def __init__(self, stored: Mapping[str, str]) -> None:
         #: keys of indexed pages by the fingerprint of their text
         self.stored = stored
-        #: the texts of the pages that were read, by key
-        self.texts: dict[str, PageText] = {}
+        #: keys of the pages that were read
+        self.read: set[str] = set()
         # Fingerprints of the texts of listed pages.
         self._listed: set[str] = set()
         self._undated: dict[_Shape, set[str]] = defaultdict(set)
@@ -30,7 +30,7 @@ class PageIdentities:
 
     def record(self, address: Address, text: PageText) -> None:
         """Record what a page shows."""
-        self.texts[address.key] = text
+        self.read.add(address.key)
         self._undated[_shape(address)].add(text.undated)
 
     def record_listed(self, address: Address, text: PageText) -> None:
