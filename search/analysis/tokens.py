@@ -37,7 +37,7 @@ _MAX_CACHED_CHARS = 40
 _MAX_CACHED_WORDS = 8_192
 # A search reads the terms of its query some four times, and in each of several workspaces again.
 _MAX_CACHED_TERMS = 1_024
-_NUMBER: Final = re.compile(r"\d[^\W_]*")
+_NUMBER: Final = re.compile(r"\d[0-9A-Za-z]*")
 # The same for pure ASCII text, faster.
 _ASCII_NUMBER: Final = re.compile("[0-9][A-Za-z0-9]*")
 

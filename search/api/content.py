@@ -2,15 +2,23 @@
 
 import re
 from pathlib import PurePosixPath
+from typing import Final
 
 from django.http import FileResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
+from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 
 from search.corpus.blobs import open_blob
 from search.models import Document
 
 _TEXT = re.compile(r"text/[a-z0-9][a-z0-9.+-]*")
+#: The responses of `content_response` as a view describes them.
+CONTENT_RESPONSES: Final = {
+    (200, "application/octet-stream"): OpenApiTypes.BINARY,
+    (200, "text/*"): OpenApiTypes.STR,
+    304: None,
+}
 # Types that a browser would run or apply, not only show.
 _ACTIVE = {"text/html", "text/xml", "text/javascript", "text/ecmascript", "text/css"}
 

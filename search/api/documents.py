@@ -5,7 +5,6 @@ from functools import partial
 from typing import ClassVar
 
 from django.http import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,7 +16,7 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need
-from search.api.content import content_response
+from search.api.content import CONTENT_RESPONSES, content_response
 from search.api.querysets import chunk_in_context, chunks_of, get_document, use_document_bytes
 from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer
 
@@ -42,13 +41,7 @@ class DocumentContentView(WorkspaceView):
 
     required: ClassVar = {"GET": READ}
 
-    @extend_schema(
-        responses={
-            (200, "application/octet-stream"): OpenApiTypes.BINARY,
-            (200, "text/*"): OpenApiTypes.STR,
-            304: None,
-        }
-    )
+    @extend_schema(responses=CONTENT_RESPONSES)
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
         """Return the original file, for saving. Its ETag is the document's `content_hash`."""
         respond = partial(content_response, request)

@@ -40,7 +40,7 @@ from search.api.adapters.openai import (
     MAX_VALUE_CHARS,
     OpenAiView,
 )
-from search.api.content import content_response
+from search.api.content import CONTENT_RESPONSES, content_response
 from search.api.querysets import chunks_of, readable_documents, use_document_bytes
 from search.api.search import READ
 from search.corpus import DocumentLocation, ensure_version
@@ -175,7 +175,7 @@ class FileView(FilesOfWorkspaceView):
 class FileContentView(FilesOfWorkspaceView):
     """The bytes of a file."""
 
-    @extend_schema(responses={(200, "application/octet-stream"): {"type": "string", "format": "binary"}})
+    @extend_schema(responses=CONTENT_RESPONSES)
     def get(self, request: Request, file_id: str) -> HttpResponseBase:
         """Return the original file."""
         access = self.enter(need=READ)

@@ -25,6 +25,7 @@ _OF_LIST = {
     "rules": "rule_id",
     "webhooks": "webhook_id",
     "saved-searches": "search_id",
+    "file_batches": "batch_id",
 }
 _LISTS = "|".join(_OF_LIST)
 # Fields whose values must exist, or the whole request is rejected: arguments to take them from.
@@ -48,9 +49,11 @@ _OF_FIELD = {
     "baseline": "run_id",
     "knowledge_id": "ws",
     "file_id": "file_id",
+    "file_ids": "file_ids",
 }
 # The same for fields of a single operation.
 _OF_OPERATION = {
+    "POST /api/v1/openai/vector_stores/{store}/file_batches": {"files": "", "attributes": ""},
     "POST /api/v1/workspaces/{ws}/eval/gate": {"settings": "settings"},
     "POST /api/v1/workspaces/{ws}/feedback": {"source": "source_key", "citation": "path", "version": "none"},
 }
@@ -61,6 +64,7 @@ _NEEDED = {
     "POST /api/v1/search": ("q",),
     "GET /api/v1/workspaces/{ws}/access": ("user", "token"),
     "POST /api/v1/workspaces/{ws}/sources": ("key",),
+    "POST /api/v1/openai/vector_stores/{store}/file_batches": ("file_ids",),
 }
 #: Ids of rules that requests write.
 RULE_IDS = tuple(f"{number:032x}" for number in range(30))
@@ -142,7 +146,7 @@ class Pool:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, dict) else str(value)
+    return value if isinstance(value, dict | list) else str(value)
 
 
 def _ids(rows: list[Any], argument: str) -> list[Any]:

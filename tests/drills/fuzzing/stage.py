@@ -119,13 +119,15 @@ def _create_objects(workspace, owner):
         for group in groups:
             GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
     answers = [make_answer(uploads.documents.first()) for _ in range(20)]
+    files = [f"file-{document.doc_id.hex}" for document in Document.objects.in_workspace(workspace)]
     return {
         "answer_id": [answer.pk for answer in answers],
         "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
         "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
         **_create_evaluation(workspace, uploads),
         "entry_id": [entry.pk for entry in entries],
-        "file_id": [f"file-{document.doc_id.hex}" for document in Document.objects.in_workspace(workspace)],
+        "file_id": files,
+        "file_ids": [[file] for file in files],
         "group_id": [group.pk for group in groups],
         "job_id": [job.pk for job in jobs],
         "library_id": [uploads.library_id],

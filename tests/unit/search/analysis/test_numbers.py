@@ -1,6 +1,6 @@
 """Numbers in parts are one term, whatever their notation, in texts and in queries."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search.analysis import analyse, joined_terms
@@ -83,6 +83,7 @@ def test_every_language_with_stop_words_but_vietnamese_and_persian_names_the_mon
     assert all(len(names.split()) == 12 for names in lists.values())
 
 
+@example("0年I00/0")
 @given(st.text(alphabet="0123456789-./ ,INVabc年月日\u00a0()Mayde", max_size=60))
 def test_any_text_has_numbers_at_their_places(text):
     for start, end, number in find_numbers(text):
