@@ -1,5 +1,7 @@
 """Install a wheel into an empty environment, and see that it serves, ingests a file and finds it.
 
+With the wheels of the local models, then without that of the multilingual one.
+
 python deploy/check_wheel.py dist/kebab_search-0.3.0-py3-none-any.whl [python3.12]
 """
 

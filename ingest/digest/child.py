@@ -20,7 +20,7 @@ from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
 from kebab.sandbox.child import serve
 from kebab.sandbox.frames import Header
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 
 #: chunks in one frame, so that a large document is not held twice
 FRAME_CHUNKS = 400

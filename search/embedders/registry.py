@@ -6,6 +6,7 @@ from typing import Final
 
 from search.embedders import spec as forms
 from search.embedders.base import Embedder
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.hash_embedder import HashEmbedder
 from search.embedders.null_embedder import NullEmbedder
 from search.embedders.spec import EmbedderSpec, parse_spec
@@ -25,11 +26,13 @@ def create_embedder(text: str, *, models_dir: Path, threads: int) -> Embedder:
     return _FACTORIES[spec.kind](spec, models_dir, threads)
 
 
-def _create_minilm(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
+def _create_local(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
     # Lazy import: onnxruntime takes about 30 MB.
-    from search.embedders.minilm.embedder import MiniLmEmbedder
+    from search.embedders.bert.embedder import LocalEmbedder
+    from search.embedders.bert.models import LOCAL_MODELS
 
-    return MiniLmEmbedder(models_dir, threads=threads)
+    name = MULTILINGUAL_MODEL if spec.kind == forms.MULTILINGUAL else ENGLISH_MODEL
+    return LocalEmbedder(LOCAL_MODELS[name], models_dir, threads=threads)
 
 
 def _create_hash(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
@@ -52,7 +55,9 @@ def _create_endpoint(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embe
 
 
 _FACTORIES: Final[Mapping[str, Callable[[EmbedderSpec, Path, int], Embedder]]] = {
-    forms.DEFAULT: _create_minilm,
+    forms.DEFAULT: _create_local,
+    forms.ENGLISH: _create_local,
+    forms.MULTILINGUAL: _create_local,
     forms.HASH: _create_hash,
     forms.NONE: lambda spec, models_dir, threads: NullEmbedder(),
     forms.FASTEMBED: _create_fastembed,

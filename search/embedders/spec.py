@@ -12,24 +12,28 @@ from urllib.parse import parse_qsl
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from kebab.wire import locate_error
-from search.embedders.minilm.weights import MODEL
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.model_catalogue import Traits, traits_of
 from search.endpoints.configured_endpoint import describe_problems, url_problem
 from search.retrieval.errors import preview
 
+#: A local model, chosen by a workspace's languages.
 DEFAULT: Final = "default"
+ENGLISH: Final = "english"
+MULTILINGUAL: Final = "multilingual"
 NONE: Final = "none"
 HASH: Final = "hash"
 FASTEMBED: Final = "fastembed"
 OPENAI: Final = "openai"
 #: All forms of names of embedders.
-FORMS: Final = (DEFAULT, MODEL, HASH, NONE, f"{FASTEMBED}:MODEL", f"{OPENAI}:MODEL")
+FORMS: Final = (DEFAULT, ENGLISH, MULTILINGUAL, HASH, NONE, f"{FASTEMBED}:MODEL", f"{OPENAI}:MODEL")
 #: The most components of half-precision vectors that pgvector can build an HNSW index over.
 MAX_DIM: Final = 4_000
 #: Default of `max_tokens`, the least of usual models.
 USUAL_MAX_TOKENS: Final = 512
 
 _MAX_CHARS = 200
+_PUBLISHED_NAMES: Final = {ENGLISH_MODEL: ENGLISH, MULTILINGUAL_MODEL: MULTILINGUAL}
 
 
 def _parse_url(value: str) -> str:
@@ -86,8 +90,7 @@ def parse_spec(text: str) -> EmbedderSpec:
     """Parse a spec. Raises ValueError with the fault; the message repeats no URL, which may hold a key."""
     name, _, query = text.strip().partition("?")
     kind, colon, model = name.partition(":")
-    if name == MODEL:
-        kind = DEFAULT
+    kind = _PUBLISHED_NAMES.get(name, kind)
     allowed = _OPTIONS.get(kind)
     if allowed is None or bool(model) != (kind in {FASTEMBED, OPENAI} or (kind == HASH and bool(colon))):
         raise ValueError(f"{name[:_MAX_CHARS]!r} is not an embedder; give one of {', '.join(FORMS)}.")
@@ -126,6 +129,8 @@ _MODEL_OPTIONS = frozenset({"dim", "revision", "query_prefix", "passage_prefix",
 _ENDPOINT_OPTIONS = frozenset({"url", "key", "batch", "batch_tokens", "encoding", "limit_s", "query_limit_s"})
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     DEFAULT: frozenset(),
+    ENGLISH: frozenset(),
+    MULTILINGUAL: frozenset(),
     NONE: frozenset(),
     HASH: frozenset(),
     FASTEMBED: _MODEL_OPTIONS | {"folder", "pooling"},

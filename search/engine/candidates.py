@@ -5,8 +5,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
+from search.embedders.bert.model import ENGLISH_MODEL
 from search.embedders.configured import embedder_for_queries
-from search.embedders.minilm.weights import MODEL
 from search.engine.corpus import Corpus
 from search.mirror.errors import MirrorError
 from search.mirror.query.exact import ExactLeg
@@ -138,7 +138,7 @@ def _fold_copies(
 
 def _apply_floor(corpus: Corpus, query: SearchQuery, ranked: Ranking, vector: VectorLeg) -> Ranking:
     """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
-    is_calibrated = vector.space is not None and vector.space.model == MODEL
+    is_calibrated = vector.space is not None and vector.space.model == ENGLISH_MODEL
     apply = partial(apply_floor, ranked, is_calibrated=is_calibrated, leaves_out=query.floor)
     if query.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
         return apply(ranked.lists.get("lexical"))

@@ -13,7 +13,7 @@ import apsw
 
 from kebab.identity.models import Workspace
 from search.analysis import encode_phrase
-from search.embedders.minilm.tokenizer import is_common_word
+from search.embedders.bert.tokenizer import is_common_word
 from search.engine.readback import read_passages
 from search.mirror.query.lexical import TEXT_WEIGHT
 from search.mirror.query.spelling import Spelling, join_words, near_identifiers, spellings, split_word

@@ -5,7 +5,7 @@ from typing import Final
 
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 from search.engine.search import search
 from search.libraries.formats import SEPARATOR, rules_text, snippet_text
 from search.libraries.library import ChosenLibrary, NamedLibrary

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from onnxruntime import InferenceSession
 
-from search.embedders.minilm.session import session_options
+from search.embedders.bert.session import session_options
 
 _LANES = 8
 #: An ONNX model of one MatMulInteger: products, (n, 1) int32, of codes, (n, dim) uint8, and a query, (dim, 1)

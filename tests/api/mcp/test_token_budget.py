@@ -3,7 +3,7 @@
 import json
 import re
 
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 from search.mcp.tools.token_budget import Frame, fit_blocks, room_in_frame
 from tests.api.mcp.shelf import log_of
 

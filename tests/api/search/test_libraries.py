@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 from search.models import Chunk, Source
 from tests.api.refusals import refusal_of
 from tests.support.api import address

@@ -10,7 +10,7 @@ from ingest.chunking.types import ChunkDraft
 from ingest.digest.digester import Digester
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 
 ChunkFile = Callable[[str | bytes, str], list[ChunkDraft]]
 ChunkParsed = Callable[[ParsedDocument, str], list[ChunkDraft]]

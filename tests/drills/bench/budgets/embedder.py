@@ -9,8 +9,9 @@ import numpy as np
 
 from kebab.identity.models import Workspace
 from search.embedders.base import Embedder
+from search.embedders.bert.model import ENGLISH_MODEL
+from search.embedders.bert.wheel import ENGLISH_WHEEL
 from search.embedders.configured import configured_embedder, embedded_text
-from search.embedders.minilm import weights
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
 from tests.drills.bench.budgets.figures import Figure, missing_figure
@@ -90,8 +91,8 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _sentence_transformers(embedder: Embedder) -> tuple[Embed | None, str]:
     """Return sentence-transformers with the weights of the default model, or the reason for its absence."""
-    if embedder.space.model != weights.MODEL:
-        return None, f"the embedder is {embedder.space.model}, not {weights.MODEL}"
+    if embedder.space.model != ENGLISH_MODEL:
+        return None, f"the embedder is {embedder.space.model}, not {ENGLISH_MODEL}"
     if find_spec("sentence_transformers") is None:
         return None, "sentence-transformers is not installed (deploy/requirements-peers.txt)"
     from sentence_transformers import SentenceTransformer
@@ -99,7 +100,7 @@ def _sentence_transformers(embedder: Embedder) -> tuple[Embed | None, str]:
 
     disable_progress_bar()
     logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
-    model = SentenceTransformer(str(weights.model_folder()), device="cpu")
+    model = SentenceTransformer(str(ENGLISH_WHEEL.locate()), device="cpu")
 
     def embed(texts: Sequence[str]) -> np.ndarray:
         found: np.ndarray = model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)

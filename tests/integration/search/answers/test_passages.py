@@ -2,7 +2,7 @@
 
 import re
 
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 from tests.integration.search.answers.stub import says
 from tests.integration.search.context.workspace_files import index, put_file
 

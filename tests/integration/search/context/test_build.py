@@ -21,7 +21,7 @@ from search.context import (
 )
 from search.context.text_format import NOTHING_FOUND
 from search.context.types import OutlinedFile, Overview, Symbol
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 from search.retrieval.expansion import ReachedChunk
 from tests.integration.search.context.workspace_files import cited_lines, json_package, put_file
 
@@ -125,7 +125,7 @@ def test_larger_budget_holds_more_and_leaves_less_out(ask_for):
 def test_tokens_are_counted_by_the_model_or_estimated(ask_for, monkeypatch):
     assert ask_for("decode")["budget"]["counted_by"] == "model"
     assert ask_for("decode", budget={"chars": 700})["budget"]["counted_by"] == "code points"
-    monkeypatch.setattr("search.embedders.minilm.tokenizer._counting_tokenizer", lambda: None)
+    monkeypatch.setattr("search.embedders.bert.tokenizer._counting_tokenizer", lambda: None)
     estimated = ask_for("decode", budget={"tokens": 700})
     assert estimated["budget"]["counted_by"] == "estimate"
     assert 0 < estimated["budget"]["used"] <= 700

@@ -8,7 +8,7 @@ from ingest.chunking.chunker import Chunker
 from ingest.parsers.registry import parse
 from search.corpus import DocumentDraft, WriteResult, replace_document
 from search.corpus.blobs import store_blob
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 from tests.support.corpus import make_place
 from tests.support.search import embed, sync
 

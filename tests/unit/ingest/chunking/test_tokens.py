@@ -11,7 +11,7 @@ from ingest.chunking import drafts, lines
 from ingest.chunking.tokens import CACHE_WORDS, LEARNED_TEXTS, TokenCounts
 from ingest.chunking.types import MAX_TOKENS
 from ingest.parsers.errors import ParseRefused
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=200)
 

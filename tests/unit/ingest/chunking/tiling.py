@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.decode import decode, split_lines
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert.tokenizer import TokenCounter
 
 
 def assert_tiled(content: str | bytes, chunks: Sequence[ChunkDraft], exact_counter: TokenCounter) -> None:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from search.context import BudgetUnit
 from search.context.budget import text_counter
-from search.embedders.minilm import tokenizer
-from search.embedders.minilm.tokenizer import TokenCounter
+from search.embedders.bert import tokenizer
+from search.embedders.bert.tokenizer import TokenCounter
 
 TEXTS = st.one_of(
     st.text(max_size=200),

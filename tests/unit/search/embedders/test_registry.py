@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from search.embedders.bert.embedder import LocalEmbedder
 from search.embedders.hash_embedder import HashEmbedder
-from search.embedders.minilm.embedder import MiniLmEmbedder
 from search.embedders.null_embedder import NullEmbedder
 from search.embedders.registry import create_embedder
 from search.retrieval.errors import EmbedderUnavailable
@@ -16,13 +16,16 @@ from tests.support.paths import ROOT
 
 def test_embedder_is_made_by_name(subtests, tmp_path):
     cases = [
-        ("default", MiniLmEmbedder), ("all-MiniLM-L6-v2", MiniLmEmbedder), ("hash", HashEmbedder),
-        ("none", NullEmbedder),
+        ("default", LocalEmbedder, "all-MiniLM-L6-v2"), ("english", LocalEmbedder, "all-MiniLM-L6-v2"),
+        ("all-MiniLM-L6-v2", LocalEmbedder, "all-MiniLM-L6-v2"), ("hash", HashEmbedder, "hash"),
+        ("multilingual", LocalEmbedder, "multilingual-e5-small"), ("none", NullEmbedder, "none"),
     ]  # fmt: skip
-    for name, kind in cases:
+    for name, kind, model in cases:
         with subtests.test(name=name):
-            assert type(create_embedder(name, models_dir=tmp_path, threads=1)) is kind
-    with pytest.raises(EmbedderUnavailable, match=r"'word2vec'.*default, all-MiniLM-L6-v2, hash, none"):
+            embedder = create_embedder(name, models_dir=tmp_path, threads=1)
+            assert type(embedder) is kind
+            assert embedder.space.model == model
+    with pytest.raises(EmbedderUnavailable, match=r"'word2vec'.*default, english, multilingual, hash, none"):
         create_embedder("word2vec", models_dir=tmp_path, threads=1)
     with pytest.raises(EmbedderUnavailable, match="KEBAB_EMBEDDER=default"):
         NullEmbedder().embed_query("text")
@@ -56,11 +59,11 @@ def test_embedders_load_neither_django_nor_onnx(subtests):
     light = (
         "from search.embedders.registry import create_embedder as make;"
         "[make(n, models_dir=pathlib.Path(), threads=1) for n in ('hash', 'none')];"
-        "import search.embedders.minilm.tokenizer, search.embedders.cache;"
+        "import search.embedders.bert.tokenizer, search.embedders.cache;"
     )
     for script, unwanted in (
         (light, {"django", "onnx", "onnxruntime"}),
-        ("import search.embedders.minilm.embedder;", {"django", "onnx", "safetensors"}),
+        ("import search.embedders.bert.embedder;", {"django", "onnx", "safetensors"}),
     ):
         with subtests.test(script=script):
             assert (

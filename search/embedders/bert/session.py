@@ -1,6 +1,6 @@
 """onnxruntime sessions that run a graph on one sequence at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 
 from search.retrieval.errors import EmbedderUnavailable
 
-EmbedOne = Callable[[Sequence[int]], np.ndarray]
+#: Returns the vector of a graph's input, (384,) float32 of length 1; safe for threads.
+EmbedOne = Callable[[np.ndarray], np.ndarray]
 # onnxruntime's exceptions have no common base class.
 _LOAD_ERRORS = (Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, RuntimeException)
 _ERRORS_ONLY = 3
@@ -26,7 +27,7 @@ _SLOW_FUSIONS = ("SkipLayerNormFusion",)
 
 
 def open_session(graph: Path) -> EmbedOne:
-    """Return a function from token ids to their vector, (384,) float32 of length 1; safe for threads.
+    """Return the function that a graph computes.
 
     Raises: EmbedderUnavailable when the file is no valid graph.
     """
@@ -43,8 +44,8 @@ def open_session(graph: Path) -> EmbedOne:
         ) from error
     name = session.get_inputs()[0].name
 
-    def embed_one(token_ids: Sequence[int]) -> np.ndarray:
-        embedded: np.ndarray = session.run(None, {name: np.array([token_ids], np.int64)})[0][0]
+    def embed_one(tokens: np.ndarray) -> np.ndarray:
+        embedded: np.ndarray = session.run(None, {name: tokens})[0][0]
         return embedded
 
     return embed_one

@@ -1,0 +1,1 @@
+"""Local models of BERT's architecture, from wheels, as quantised ONNX graphs: English and multilingual."""
