@@ -28,7 +28,8 @@ def _small(max_tokens: int = 20) -> UnigramTokenizer:
     ("text", "ids"),
     [
         ("", []), ("ab", [8]), ("aB  c", [8, 10]), ("bab", [4, 9]), ("abab", [8, 7]),
-        ("c?!a", [10, UNKNOWN, 5]), ("c?!", [10, UNKNOWN]), ("\ud800", [4, UNKNOWN]), ("ab ab " * 50, [8] * 18),
+        ("c?!a", [10, UNKNOWN, 5]), ("c?!", [10, UNKNOWN]), ("\ud800", [4, UNKNOWN]),
+        ("ab ab " * 50, [8] * 18),
     ],
 )  # fmt: skip
 def test_most_probable_pieces_are_taken(text: str, ids: list[int]):
