@@ -7,8 +7,8 @@ chunks of the collection,
     coverage = sum of the weights of the words that a passage has / sum of the weights of all.
 
 A word that the whole collection lacks weighs most (`rarity`), so that only the sentences that ask are judged
-(`search.answers.focus`); a word of the subject that a follow-up carries weighs half. The best cosine of
-question and passage is added to the coverage where vectors of the question's language exist: a paraphrase
+(`search.answers.focus`); a word of the subject that a follow-up carries weighs half. How close the vectors of
+question and passage are is added to the coverage where vectors of the question's language exist: a paraphrase
 shares few words, and a question about something else shares its common ones.
 """
 
@@ -27,7 +27,7 @@ from search.retrieval.query.rules import NO_RULES, SearchRules
 
 #: With vectors only this many first passages may cover the question; without vectors any passage may.
 COVERAGE_PASSAGES: Final = 3
-#: Least coverage plus cosine, and least coverage alone without vectors, of a question that is answered.
+#: Least coverage plus closeness, and least coverage alone without vectors, of a question that is answered.
 #: Measured with English prose of which one half was indexed: the first refuses nine in ten questions about
 #: the missing half, and fewer than one in ten about the indexed half (docs/evaluation/answers.md).
 MIN_SUPPORT: Final = 0.97
@@ -65,8 +65,8 @@ class Evidence:
     best_score: float
     #: In [0, 1]; None when the words couldn't be looked up.
     coverage: float | None
-    #: Best cosine of question and passage; None without vectors.
-    best_cosine: float | None
+    #: Of question and the nearest passage by their vectors; None without vectors.
+    closeness: float | None
 
 
 def weigh_words(
@@ -141,9 +141,9 @@ def refusal(evidence: Evidence, score_gate: float) -> AnswerReason | None:
 def _is_supported(evidence: Evidence) -> bool:
     if evidence.coverage is None:
         return True
-    if evidence.best_cosine is None:
+    if evidence.closeness is None:
         return evidence.coverage >= MIN_COVERAGE
-    return evidence.coverage + max(0.0, evidence.best_cosine) >= MIN_SUPPORT
+    return evidence.coverage + max(0.0, evidence.closeness) >= MIN_SUPPORT
 
 
 def _share(term: str, asked: Question | None) -> float:

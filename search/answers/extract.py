@@ -34,8 +34,8 @@ def extract(
 ) -> tuple[Sentence, ...]:
     """Select one to three quotes, best first; none without passages.
 
-    The first one comes from the passage with the largest coverage plus cosine plus score, ties to the earlier
-    passage, or from a newer document that amends it; the further ones add most coverage to it. What a
+    The first one comes from the passage with the largest coverage plus closeness plus score, ties to the
+    earlier passage, or from a newer document that amends it; the further ones add most coverage to it. What a
     passage's title says distinguishes none of its sentences; a question that asks how prefers a list or code.
     Numbers in parts of the question come before all that, and what contradicts them is left out.
     """
@@ -80,7 +80,7 @@ def _order_passages(
 
 
 def _fit(words: Sequence[WeightedWord], passage: Passage) -> float:
-    return coverage(words, [passage.terms]) + (passage.cosine or 0.0) + passage.hit.score
+    return coverage(words, [passage.terms]) + (passage.closeness or 0.0) + passage.hit.score
 
 
 def _rank(

@@ -27,7 +27,7 @@ from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
 from search.context.request import BudgetUnit
-from search.embedders.bert.model import ENGLISH_MODEL
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.engine.corpus import mirror_source
 from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
@@ -35,11 +35,15 @@ from search.mirror.errors import MirrorError
 from search.rerank.configured import reranker
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
-from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
+from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
 from search.settings.search_settings import SearchSettings
 
 #: Token budget of the passages of an extractive answer.
 EXTRACTIVE_TOKENS: Final = 8_000
+# What a contrast counts for: one of 0.24 is enough without a word of the question.
+_CONTRAST_WEIGHT: Final = 4.0
+# The multilingual model's score of a middling candidate where there are too few, and at most.
+_MIDDLING_SCORE, _MIDDLING_SCORE_AT_MOST = 0.88, 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +54,8 @@ class Passage:
     text: str
     #: Index terms of its headings and its text.
     terms: frozenset[str]
-    #: Cosine of question and passage; None when unknown.
-    cosine: float | None
+    #: How close question and passage are by their vectors, at most 1; None when unknown.
+    closeness: float | None
     origin: Origin
     dated_at: datetime
 
@@ -104,7 +108,7 @@ def find_passages(
     words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
     asked = AskedNumbers.of(question.asking) or AskedNumbers.of(question.text)
     about = [hit for hit in hits if _is_about(hit, texts, asked)]
-    passages = _pack_passages(about, texts, analysis, tokens)
+    passages = _pack_passages(about, texts, analysis, tokens, result.vector_window)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
     evidence = _evidence(hits, passages, words)
     return RetrievalOutcome(
@@ -131,7 +135,11 @@ def _strip_quotes(question: str) -> str:
 
 
 def _pack_passages(
-    hits: Sequence[SearchHit], texts: Mapping[str, tuple[str, str]], analysis: Analysis, tokens: int
+    hits: Sequence[SearchHit],
+    texts: Mapping[str, tuple[str, str]],
+    analysis: Analysis,
+    tokens: int,
+    window: VectorWindow | None,
 ) -> tuple[Passage, ...]:
     """Number the hits whose texts fit the budget, in order, skipping those without text or too long."""
     count, _ = text_counter(BudgetUnit.TOKENS)
@@ -147,7 +155,7 @@ def _pack_passages(
                 hit=_build_hit(hit, len(packed) + 1),
                 text=text,
                 terms=terms_of(f"{breadcrumb}\n{text}", analysis),
-                cosine=_cosine(hit),
+                closeness=_closeness(hit, window),
                 origin=_origin(hit),
                 dated_at=hit.date,
             )
@@ -212,12 +220,12 @@ def _evidence(
 ) -> Evidence | None:
     if not passages:
         return None
-    cosines = [passage.cosine for passage in passages if passage.cosine is not None]
-    covering = passages[:COVERAGE_PASSAGES] if cosines else passages
+    closeness = [passage.closeness for passage in passages if passage.closeness is not None]
+    covering = passages[:COVERAGE_PASSAGES] if closeness else passages
     return Evidence(
         best_score=max(hit.retrieval.fusion_score for hit in hits),
         coverage=None if words is None else coverage(words, (each.terms for each in covering)),
-        best_cosine=max(cosines, default=None),
+        closeness=max(closeness, default=None),
     )
 
 
@@ -239,13 +247,22 @@ def _score_gate(workspace: Workspace, mode: Mode) -> float:
     return SearchSettings.of(workspace).score_gate
 
 
-def _cosine(hit: SearchHit) -> float | None:
-    """Return the cosine of a vector score, which is (1 + cos) / 2; None for any but the default model.
+def _closeness(hit: SearchHit, window: VectorWindow | None) -> float | None:
+    """Return the cosine of a vector score, which is (1 + cos) / 2, of the English model.
 
-    The gate was measured with that model. Other models' cosines lie elsewhere: some give unrelated texts 0.7.
+    Cosines of the multilingual one lie close together, also of unrelated texts: its contrast with a middling
+    candidate counts. None for any other model, with which the gate was not measured.
     """
     score = hit.retrieval.vector_score
-    return None if score is None or hit.embedding_model != ENGLISH_MODEL else 2 * score - 1
+    if score is None:
+        return None
+    if hit.embedding_model == ENGLISH_MODEL:
+        return 2 * score - 1
+    if hit.embedding_model != MULTILINGUAL_MODEL:
+        return None
+    middling = None if window is None else window.middling_score
+    base = _MIDDLING_SCORE if middling is None else min(middling, _MIDDLING_SCORE_AT_MOST)
+    return min(1.0, _CONTRAST_WEIGHT * (score - base) / (1 - base))
 
 
 def _build_hit(hit: SearchHit, n: int | None) -> AnswerHit:

@@ -8,6 +8,7 @@ docs/evaluation/languages.md.
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 import pycld2
@@ -110,11 +111,24 @@ def _count_stop_words(words: set[str], languages: Iterable[str]) -> Iterable[int
 
 
 def _detector_vote(model: SpaceIdentity, text: str) -> int:
+    code = _detect(text)
+    return 0 if code is None else 1 if model.speaks(code) else -1
+
+
+@lru_cache(maxsize=256)
+def guess_language(text: str, *, is_certain: bool = False) -> str | None:
+    """Return the ISO 639-1 code of a query's language; None if it is unknown, or hardly spoken.
+
+    With `is_certain` a guess that the detector does not vouch for is none.
+    """
+    code = _detect(text[:_READ_CHARS], best_effort=not is_certain)
+    return code if code in STOP_WORDS or code in _SCRIPTS else None
+
+
+def _detect(text: str, *, best_effort: bool = True) -> str | None:
     try:
-        _, _, guesses = pycld2.detect(text.encode("utf-8", "replace"), bestEffort=True)
+        _, _, guesses = pycld2.detect(text.encode("utf-8", "replace"), bestEffort=best_effort)
     except pycld2.error:  # raised for control characters and unassigned code points
-        return 0
+        return None
     code = str(guesses[0][1]).partition("-")[0]
-    if code == "un":
-        return 0
-    return 1 if model.speaks("he" if code == "iw" else code) else -1
+    return None if code == "un" else "he" if code == "iw" else code

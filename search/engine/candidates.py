@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from search.embedders.bert.model import ENGLISH_MODEL
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.engine.corpus import Corpus
 from search.mirror.errors import MirrorError
@@ -15,7 +15,7 @@ from search.mirror.query.listing import ListingLeg
 from search.mirror.query.view import MirrorView
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
-from search.retrieval.fusion.floor import apply_floor
+from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply_floor
 from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
 from search.retrieval.fusion.scores import vector_share_of
@@ -27,6 +27,8 @@ from search.vectors.leg import VectorLeg, warn_of_mismatch
 # Chunks from which the legs run concurrently: with 42,000 they share the interpreter for most of their time,
 # so that a search takes as long as with one after the other, and a tenth more processor time.
 _CONCURRENT_FROM = 200_000
+# Limits of the floor by model.
+_CONTRASTS: Mapping[str, float | None] = {ENGLISH_MODEL: None, MULTILINGUAL_MODEL: MULTILINGUAL_CONTRAST}
 # A longer query is none of a few words.
 _SHORT_CHARS = 60
 _LEGS: Mapping[Mode, tuple[LegName, ...]] = {
@@ -138,8 +140,8 @@ def _fold_copies(
 
 def _apply_floor(corpus: Corpus, query: SearchQuery, ranked: Ranking, vector: VectorLeg) -> Ranking:
     """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
-    is_calibrated = vector.space is not None and vector.space.model == ENGLISH_MODEL
-    apply = partial(apply_floor, ranked, is_calibrated=is_calibrated, leaves_out=query.floor)
+    contrast = CONTRAST if vector.space is None else _CONTRASTS.get(vector.space.model, CONTRAST)
+    apply = partial(apply_floor, ranked, contrast=contrast, leaves_out=query.floor)
     if query.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
         return apply(ranked.lists.get("lexical"))
     try:

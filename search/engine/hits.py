@@ -9,6 +9,10 @@ from django.utils import timezone
 
 from kebab.identity.models import Workspace
 from search.access.scope import SearchScope
+from search.embedders.bert.model import MULTILINGUAL_MODEL
+from search.embedders.configured import embedder_for_queries
+from search.embedders.query_language import guess_language
+from search.engine.nearest_sentences import NearestSentences
 from search.engine.readback import VisibleChunk, read_hits, read_metadata
 from search.mirror.query.match import Match
 from search.mirror.sync.snapshot import analysis_for
@@ -18,6 +22,7 @@ from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.plain_match import marked_units
 from search.retrieval.staleness import stale_before
+from search.retrieval.text.plain_text import Span
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
 from search.retrieval.types import MAX_SECTIONS, HitSection, Include, SearchHit, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
@@ -33,6 +38,8 @@ _COMPARED = 20
 _MAX_READS = 4
 # Copies whose paths a hit lists.
 _MAX_COPIES = 50
+# Sentences of a page's passages without a word of the query that are compared with it.
+_MOST_SENTENCES = 16
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
 _NO_SNIPPET: Snippet = ("", [])
 
@@ -97,6 +104,7 @@ class HitBuilder:
 
         `copies` are the ids of chunks of the same text, by the id of the one in the list.
         """
+        self._workspace = workspace
         self._copies = copies
         self._scope = scope
         self._query = query
@@ -215,6 +223,8 @@ class HitBuilder:
             date=chunk.dated_at,
             author=chunk.author or None,
             related=entry.retrieval.related,
+            other_language=found_by_vector
+            and self._is_in_other_language(chunk.lang, is_certain=bool(highlights)),
         )
         if Include.TEXT in self._query.include:
             hit.text = chunk.text[: self._query.max_text_chars]
@@ -233,8 +243,26 @@ class HitBuilder:
         if not self._with_snippets:
             return _NO_SNIPPET
         self._has_time = self._has_time and time.monotonic() < self._deadline
-        builder = self._snippets if self._has_time else SnippetBuilder((), self._analysis, None)
-        return builder.build(chunk.plain, self._query.snippet_chars)
+        if not self._has_time:
+            return SnippetBuilder((), self._analysis, None).build(chunk.plain, self._query.snippet_chars)
+        find = self._nearest_span if self._is_in_other_language(chunk.lang) else None
+        return self._snippets.build(chunk.plain, self._query.snippet_chars, find)
+
+    def _is_in_other_language(self, lang: str, *, is_certain: bool = False) -> bool:
+        """Return whether a passage is in another language than the query, and found across the two."""
+        if self._space is None or self._space.model != MULTILINGUAL_MODEL:
+            return False
+        language = lang.partition("-")[0]
+        asked = guess_language(self._query.effective_channels.vector, is_certain=is_certain)
+        return language not in ("und", asked or language)
+
+    @cached_property
+    def _nearest_span(self) -> Callable[[str], Span | None] | None:
+        embedder = embedder_for_queries(self._workspace, self._space)
+        if embedder is None:
+            return None
+        text = self._query.effective_channels.vector
+        return NearestSentences(embedder, text, budget=_MOST_SENTENCES).nearest_span
 
     def _section(self, chunk: VisibleChunk, snippet: str, highlights: Sequence[Highlight]) -> HitSection:
         return HitSection(

@@ -32,6 +32,7 @@ from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.rerank.configured import reranker
 from search.retrieval.deadline import is_over
+from search.retrieval.fusion.floor import LEAST_CANDIDATES, middling_score
 from search.retrieval.fusion.legs import candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking
@@ -303,7 +304,10 @@ def _today() -> datetime:
 def _vector_window(ranked: Ranking, window: int) -> VectorWindow | None:
     """Return the numbers of vector candidates that were asked for and found; None if the leg did not run."""
     found = ranked.lists.get("vector")
-    return None if found is None else VectorWindow(asked=candidate_limit(window), found=len(found.ids))
+    if found is None:
+        return None
+    middling = middling_score(found.scores) if len(found.ids) >= LEAST_CANDIDATES else None
+    return VectorWindow(asked=candidate_limit(window), found=len(found.ids), middling_score=middling)
 
 
 def index_version_of(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:

@@ -268,6 +268,8 @@ class SearchHit:
     author: str | None
     #: Whether it is below the floor: too little of the query is in it. Such hits stand behind all others.
     related: bool = False
+    #: Whether it was found by its meaning, in another language than the query's (`lang`).
+    other_language: bool = False
     #: Paths of other documents with the same text, which are no hits of their own.
     also_in: tuple[str, ...] = ()
     #: Of a document (`group=document`): its best passages, the hit's own first; else None.
@@ -300,6 +302,8 @@ class VectorWindow:
     asked: Rank
     #: Candidates that it returned and the caller may see.
     found: Count
+    #: The score of a middling one of them, which that of a good one clearly exceeds; None of too few.
+    middling_score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ class Origin:
     #: Of a hit.
     score: float | None = None
     related: bool | None = None
+    #: Its language where that is another than the query's.
+    lang: str | None = None
     #: How to go on, if there is more.
     more: str | None = None
 

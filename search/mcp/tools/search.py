@@ -132,5 +132,6 @@ def _present_hit(call: Call, workspace: Workspace, hit: SearchHit, text: str) ->
             trust_level=hit.trust_level,
             score=round(hit.score, 4),
             related=hit.related or None,
+            lang=hit.lang if hit.other_language else None,
         ),
     )

@@ -118,6 +118,11 @@ def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
     return any(each.is_chosen or (each.documents or 0) < total for each in values)
 
 
+def language_name(lang: str) -> str:
+    """Return the name of a language in that of the page; its code if that is unknown."""
+    return gettext(LANG_INFO.get(lang, {}).get("name", lang))
+
+
 def _label(name: str, value: str, labels: Mapping[str, str]) -> str:
     if name in ("source", "ingested_after") and value in labels:
         return labels[value]
@@ -125,7 +130,7 @@ def _label(name: str, value: str, labels: Mapping[str, str]) -> str:
     if known is not None:
         return str(known)
     if name == "lang":
-        return gettext(LANG_INFO.get(value, {}).get("name", value))
+        return language_name(value)
     if name in MOMENTS:
         return value[:10]
     return value.capitalize() if name == "media" else value

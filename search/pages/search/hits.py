@@ -20,6 +20,7 @@ from search.engine.facets import source_titles
 from search.evaluation.feedback import own_feedback
 from search.pages.bookmarks import bookmark_address, bookmarked
 from search.pages.file_kind import FileKind, file_kind
+from search.pages.search.filters import language_name
 from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
 from search.retrieval.types import HitSection, Mode, RetrievalDetail, SearchHit
@@ -84,7 +85,7 @@ class ShownHit:
     title: str
     #: The title of its source, and the folders in it, outermost first.
     place: tuple[str, ...]
-    #: Version and author, if any.
+    #: The language, if it is another than the query's; version and author, if any.
     facts: tuple[str, ...]
     #: Below the title, outermost first.
     headings: tuple[str, ...]
@@ -116,7 +117,7 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
             kind=file_kind(hit.doc_path, hit.code_lang),
             title=_title(hit),
             place=(sources.get(hit.source, hit.source), *hit.doc_path.split("/")[:-1]),
-            facts=tuple(fact for fact in (hit.version, hit.author) if fact),
+            facts=tuple(fact for fact in (_language(hit), hit.version, hit.author) if fact),
             headings=subheadings(hit.heading_path, hit.title),
             address=_address(access, hit, hit, search_input),
             snippet=mark_words(hit.snippet, hit.highlights),
@@ -154,6 +155,10 @@ def mark_words(snippet: str, highlights: Sequence[Highlight]) -> SafeString:
 
 def _show(text: str) -> str:
     return escape(_BLANK_LINES.sub("", text))
+
+
+def _language(hit: SearchHit) -> str:
+    return gettext("in %(language)s") % {"language": language_name(hit.lang)} if hit.other_language else ""
 
 
 def _title(hit: SearchHit) -> str:

@@ -12,8 +12,10 @@ margin, by which no judged set loses a relevant hit in more than 1 % of its quer
 (docs/measurements/floor.md). Without words nothing is related: the cosines of random letters are higher than
 those of some good queries of one or two words.
 
-Other models than the default one have other cosines. Theirs count by what they exceed the cosine of the 30th
-candidate by, as a share of what that lacks to 1: no shift and no scale of the cosines changes it.
+Other models than the English one have other cosines. Theirs count by their contrast: what they exceed the
+cosine of a middling candidate by (the 30th, or the one in the middle of fewer), as a share of what that lacks
+to 1. No shift and no scale of the cosines changes it. A question about a page in another language shares no
+word with it and has a smaller contrast, so that the limit of the multilingual model is lower.
 """
 
 from dataclasses import replace
@@ -28,15 +30,19 @@ from search.retrieval.fusion.scores import bm25_magnitudes
 #: First hits of which one has to have enough evidence.
 LOOK: Final = 10
 WORD_SHARE: Final = 0.4
-#: Least evidence of the best hit by words and cosines, by cosines if none of the first has a word, by words
-#: and contrast, and by words alone. Random letters have cosines up to 0.44.
+#: Least evidence of the best hit by words and cosines, by cosines if none of the first has a word, and by
+#: words alone. Random letters have cosines up to 0.44.
 BOTH: Final = 0.42
 COSINES: Final = 0.48
-BOTH_BY_CONTRAST: Final = 0.24
 WORDS: Final = 0.12
+#: Least evidence by words and contrast, of the multilingual model and of any other.
+MULTILINGUAL_CONTRAST: Final = 0.15
+CONTRAST: Final = 0.24
 #: Least evidence of any other hit, by a known scale of cosines.
 HIT: Final = 0.22
 _CONTRAST_RANK: Final = 30
+#: Candidates without which there is no contrast.
+LEAST_CANDIDATES: Final = 4
 # Words of a query of which none may be missing.
 _FEW_WORDS: Final = 3
 _ALL: Final = TIERS.index("all")
@@ -50,14 +56,19 @@ def least_share(n_words: int) -> float:
     return 1.0 if n_words <= _FEW_WORDS else BOTH / (WORD_SHARE * n_words**0.25)
 
 
+def middling_score(scores: np.ndarray) -> float:
+    """Return the score from which contrast is measured; `scores` are those of the candidates, best first."""
+    return float(scores[min(_CONTRAST_RANK - 1, len(scores) // 2)])
+
+
 def apply_floor(
-    ranking: Ranking, words: LegResult | None, *, is_calibrated: bool, leaves_out: bool
+    ranking: Ranking, words: LegResult | None, *, contrast: float | None, leaves_out: bool
 ) -> Ranking:
     """Return the ranking with related hits after the others, or without them.
 
-    `words` can weigh the query's words; `is_calibrated` says that the cosines are the default model's.
+    `words` can weigh the query's words; `contrast` is the limit of the model, None for the English one.
     """
-    is_related, closeness = _find_related(ranking, words, is_calibrated=is_calibrated)
+    is_related, closeness = _find_related(ranking, words, contrast)
     if not is_related.any():
         return ranking
     places = np.arange(len(ranking), dtype=np.float64)
@@ -68,7 +79,7 @@ def apply_floor(
 
 
 def _find_related(
-    ranking: Ranking, words: LegResult | None, *, is_calibrated: bool
+    ranking: Ranking, words: LegResult | None, contrast: float | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return (m,) bool, which hits are below the floor; and their closeness if it tells more than words."""
     none = np.zeros(len(ranking), bool), None
@@ -78,12 +89,13 @@ def _find_related(
     shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
     if words is None or shares is None:
         return none
-    if vectors is not None and not is_calibrated and len(vectors.ids) < _CONTRAST_RANK:
+    is_calibrated = contrast is None
+    if vectors is not None and not is_calibrated and len(vectors.ids) < LEAST_CANDIDATES:
         return none
     is_sure = _has_all(ranking, words)
     closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
     found, share = shares
-    limit = (BOTH if found.any() else COSINES) if is_calibrated else BOTH_BY_CONTRAST
+    limit = contrast if contrast is not None else BOTH if found.any() else COSINES
     # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.
     evidence = np.fmax(closeness[:LOOK], 0.0) + WORD_SHARE * found
     is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
@@ -113,7 +125,7 @@ def _closeness(ranking: Ranking, vectors: LegResult | None, *, is_calibrated: bo
         missing = np.isnan(scores[:LOOK])
         scores[:LOOK][missing] = vectors.score(ranking.ids[:LOOK][missing])
     # A score is (1 + cosine) / 2.
-    base = 0.5 if is_calibrated else min(float(vectors.scores[_CONTRAST_RANK - 1]), 0.999)
+    base = 0.5 if is_calibrated else min(middling_score(vectors.scores), 0.999)
     closeness: np.ndarray = np.maximum(0.0, (scores - base) / (1.0 - base))
     return closeness
 

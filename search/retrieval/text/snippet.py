@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
@@ -136,18 +136,23 @@ class SnippetBuilder:
         #: By word of a text: its tokens with terms of the query; empty for most words.
         self._words: dict[str, list[_Token]] = {}
 
-    def build(self, plain: PlainText, max_chars: int) -> Snippet:
+    def build(
+        self, plain: PlainText, max_chars: int, find_passage: Callable[[str], Span | None] | None = None
+    ) -> Snippet:
         """Return the window of a text, up to `max_chars` code points, with most distinct units.
 
-        Without any it is the start. The earliest of equally good windows wins. Passages of nothing but links
-        count only if there is nothing else. A window begins at a sentence or a word, and ends at a word; `…`
-        stands where it leaves out text.
+        Without any it is the passage that `find_passage` finds in a longer text, else the start. The earliest
+        of equally good windows wins. Passages of nothing but links count only if there is nothing else. A window
+        begins at a sentence or a word, and ends at a word; `…` stands where it leaves out text.
         """
         text, links = plain
         found = self._find_in_words(text) if self._needles else []
         if not found:
-            start = _first_outside(text, links)
-            return _cut_window(text, (), (start, min(len(text), start + max_chars // 2)), max_chars)
+            passage = find_passage(text) if find_passage and len(text) > max_chars else None
+            if passage is None:
+                start = _first_outside(text, links)
+                passage = start, min(len(text), start + max_chars // 2)
+            return _cut_window(text, (), passage, max_chars)
         telling = _outside(found, links) if links else found
         passage = _densest_window(telling, max(1, max_chars - 2 * len(_ELLIPSIS)))
         return _cut_window(text, _merge_highlights(text, found), passage, max_chars)

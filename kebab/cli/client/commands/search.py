@@ -130,8 +130,9 @@ def _hit_lines(terminal: Terminal, hit: Mapping[str, Any]) -> Iterator[str]:
     score = f"{hit['score']:.4f}"
     yield f"{hit['rank']:>2}. {terminal.style(name, 'bold')}  {terminal.style(score, 'dim')}"
     place = " ".join(filter(None, (hit["source"], hit["version"])))
+    language = f", by meaning in {hit['lang']}" if hit.get("other_language") else ""
     stale = ", not indexed for long" if hit["stale"] else ""
-    about = terminal.style(plain(f"  {place}, {hit['trust_level']}{stale}"), "dim")
+    about = terminal.style(plain(f"  {place}, {hit['trust_level']}{language}{stale}"), "dim")
     yield " " * _INDENT + terminal.style(plain(hit["citation"]["uri"]), "cyan") + about
     yield terminal.indented(hit["snippet"], _INDENT, hit["highlights"])
     yield " " * _INDENT + terminal.style(_legs(hit["retrieval"]), "dim")

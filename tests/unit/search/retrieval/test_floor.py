@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from search.engine.ranking_snapshot import RankingSnapshot
-from search.retrieval.fusion.floor import apply_floor
+from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply_floor
 from search.retrieval.types import Fusion, Mode
 from tests.unit.search.retrieval.static_legs import (
     StaticLeg,
@@ -51,11 +51,11 @@ def vectors(cosines: dict[str, float]):
     return StaticLeg("vector", result(list(best), list(scored.values()), scored=scored))
 
 
-def floored(*legs, mode=Mode.HYBRID, is_calibrated=True, leaves_out=False):
+def floored(*legs, mode=Mode.HYBRID, contrast=None, leaves_out=False):
     wanted = legs[1:] if mode is Mode.VECTOR else legs
     ranked = rank(*wanted, mode=mode, fusion=Fusion.CONVEX, k=100)
     found = legs[0].search(100)
-    return apply_floor(ranked, found, is_calibrated=is_calibrated, leaves_out=leaves_out)
+    return apply_floor(ranked, found, contrast=contrast, leaves_out=leaves_out)
 
 
 def related(*legs: StaticLeg, **options: Any) -> set[str]:
@@ -113,10 +113,13 @@ def test_cosines_of_another_model_count_by_their_contrast(scale, shift):
     def scaled(best: float) -> StaticLeg:
         return vectors({f"{n:02}": shift + scale * (best if n == 0 else 0.1) for n in range(40)})
 
-    assert related(words({}), scaled(0.6), is_calibrated=False) == set()
-    assert len(related(words({}), scaled(0.15), is_calibrated=False)) == 40
-    # Too few candidates to say what is usual.
-    assert related(words({}), vectors({"a": 0.1}), is_calibrated=False) == set()
+    assert related(words({}), scaled(0.6), contrast=CONTRAST) == set()
+    assert len(related(words({}), scaled(0.15), contrast=CONTRAST)) == 40
+    # The one in the middle of few is usual; of fewer than four none is.
+    few = {"a": 0.3, "b": 0.1, "c": 0.1, "d": 0.1}
+    assert related(words({}), vectors(few), contrast=MULTILINGUAL_CONTRAST) == set()
+    assert related(words({}), vectors(few), contrast=CONTRAST) == set(few)
+    assert related(words({}), vectors({"a": 0.1}), contrast=CONTRAST) == set()
 
 
 def test_ids_of_an_empty_ranking_stay_empty():
