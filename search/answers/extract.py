@@ -7,10 +7,10 @@ from typing import Final
 
 from search.analysis import Analysis
 from search.answers.amendments import leave_out_amended
-from search.answers.answerability import WeightedWord, coverage, covered_weight
+from search.answers.answerability import MIN_COVERAGE, WeightedWord, coverage, covered_weight
 from search.answers.contradiction import Agreement, AskedNumbers
 from search.answers.markers import marker, neutralise_markup, replace_markers, strip_invisible
-from search.answers.passages import Passage, terms_of
+from search.answers.passages import Passage, RetrievalOutcome, terms_of
 from search.answers.quotes import MAX_ROWS, Quote, split_quotes
 
 MAX_SENTENCES: Final = 3
@@ -29,16 +29,17 @@ class Sentence:
     agreement: Agreement = Agreement.SILENT
 
 
-def extract(
-    question: str, passages: Sequence[Passage], words: Sequence[WeightedWord], analysis: Analysis
-) -> tuple[Sentence, ...]:
+def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
     """Select one to three quotes, best first; none without passages.
 
     The first one comes from the passage with the largest coverage plus closeness plus score, ties to the
     earlier passage, or from a newer document that amends it; the further ones add most coverage to it. What a
     passage's title says distinguishes none of its sentences; a question that asks how prefers a list or code.
-    Numbers in parts of the question come before all that, and what contradicts them is left out.
+    Numbers in parts of the question come before all that, and what contradicts them is left out. Where the
+    best passage has too few of the words, as in another language, its quote nearest in meaning is the answer.
     """
+    question, passages, analysis = found.question.asking, found.passages, found.analysis
+    words = list(found.words or ())
     asked = AskedNumbers.of(question)
     fitting = _order_passages(passages, words, asked)
     ordered = leave_out_amended(fitting, words, analysis)[:MAX_SENTENCES]
@@ -55,6 +56,10 @@ def extract(
     if not sentences:
         return ()
     of_best = [each for each in sentences if each.n == ordered[0].hit.n] or sentences
+    if found.nearest and coverage(words, [ordered[0].terms]) < MIN_COVERAGE:
+        nearest = found.nearest.nearest([f"{each.quote.context}\n{each.quote.verbatim}" for each in of_best])
+        if nearest is not None:
+            return (of_best[nearest],)
     open_words = _uncovered(words, titles[of_best[0].n])
     asks_how = _HOW.match(question) is not None
     chosen = [max(of_best, key=lambda each: _rank(each, words, open_words, asks_how=asks_how))]

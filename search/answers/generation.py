@@ -98,7 +98,7 @@ def _refuse_ungrounded(asked: AnswerGenerator) -> AnswerGenerator:
 
 
 def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
-    sentences = extract(found.question.asking, found.passages, found.words or (), found.analysis)
+    sentences = extract(found)
     if not sentences:
         return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NOT_COVERED)
     text = format_sentences(sentences)
@@ -110,7 +110,7 @@ def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
 
 def quote_best(found: RetrievalOutcome) -> tuple[str, AnswerCitation] | None:
     """Return the best quote of the passages, as Markdown, with its citation; None if none answers."""
-    sentences = extract(found.question.asking, found.passages, found.words or (), found.analysis)[:1]
+    sentences = extract(found)[:1]
     if found.refusal is not None or not sentences:
         return None
     return format_sentences(sentences), _cite_sentences(sentences, found.passages)[0]

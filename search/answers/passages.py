@@ -20,6 +20,7 @@ from search.answers.answerability import (
     refusal,
     weigh_words,
 )
+from search.answers.closeness import measure_closeness
 from search.answers.contradiction import AskedNumbers
 from search.answers.focus import Question
 from search.answers.quotes import Origin
@@ -27,23 +28,23 @@ from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
 from search.context.request import BudgetUnit
-from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
+from search.embedders.bert.model import MULTILINGUAL_MODEL
+from search.embedders.configured import embedder_for_queries
 from search.engine.corpus import mirror_source
+from search.engine.nearest_sentences import NearestSentences
 from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
 from search.mirror.errors import MirrorError
 from search.rerank.configured import reranker
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
-from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
+from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 
 #: Token budget of the passages of an extractive answer.
 EXTRACTIVE_TOKENS: Final = 8_000
-# What a contrast counts for: one of 0.24 is enough without a word of the question.
-_CONTRAST_WEIGHT: Final = 4.0
-# The multilingual model's score of a middling candidate where there are too few, and at most.
-_MIDDLING_SCORE, _MIDDLING_SCORE_AT_MOST = 0.88, 0.95
+# Quotes of the best passage that are compared with a question which shares few words with it.
+_MOST_QUOTES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Passage:
     text: str
     #: Index terms of its headings and its text.
     terms: frozenset[str]
-    #: How close question and passage are by their vectors, at most 1; None when unknown.
+    #: How close question and passage are by their vectors; None when unknown.
     closeness: float | None
     origin: Origin
     dated_at: datetime
@@ -80,6 +81,8 @@ class RetrievalOutcome:
     refusal: AnswerReason | None
     #: As it was searched.
     question: Question
+    #: Finds the text that is nearest to the question in meaning, where a model compares languages.
+    nearest: NearestSentences | None
 
 
 def find_passages(
@@ -108,7 +111,8 @@ def find_passages(
     words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
     asked = AskedNumbers.of(question.asking) or AskedNumbers.of(question.text)
     about = [hit for hit in hits if _is_about(hit, texts, asked)]
-    passages = _pack_passages(about, texts, analysis, tokens, result.vector_window)
+    closeness = measure_closeness(result.hits, result.vector_window)
+    passages = _pack_passages(about, texts, analysis, tokens, closeness)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
     evidence = _evidence(hits, passages, words)
     return RetrievalOutcome(
@@ -119,7 +123,15 @@ def find_passages(
         analysis=analysis,
         refusal=AnswerReason.NOT_COVERED if hits and not about else _refusal(workspace, evidence, request),
         question=question,
+        nearest=_nearest_sentences(workspace, scope, text) if passages else None,
     )
+
+
+def _nearest_sentences(workspace: Workspace, scope: SearchScope, text: str) -> NearestSentences | None:
+    if scope.space is None or scope.space.model != MULTILINGUAL_MODEL:
+        return None
+    embedder = embedder_for_queries(workspace, scope.space)
+    return None if embedder is None else NearestSentences(embedder, text, budget=_MOST_QUOTES)
 
 
 def _is_about(hit: SearchHit, texts: Mapping[str, tuple[str, str]], asked: AskedNumbers) -> bool:
@@ -139,7 +151,7 @@ def _pack_passages(
     texts: Mapping[str, tuple[str, str]],
     analysis: Analysis,
     tokens: int,
-    window: VectorWindow | None,
+    closeness: Mapping[str, float],
 ) -> tuple[Passage, ...]:
     """Number the hits whose texts fit the budget, in order, skipping those without text or too long."""
     count, _ = text_counter(BudgetUnit.TOKENS)
@@ -155,7 +167,7 @@ def _pack_passages(
                 hit=_build_hit(hit, len(packed) + 1),
                 text=text,
                 terms=terms_of(f"{breadcrumb}\n{text}", analysis),
-                closeness=_closeness(hit, window),
+                closeness=closeness.get(hit.chunk_id),
                 origin=_origin(hit),
                 dated_at=hit.date,
             )
@@ -245,24 +257,6 @@ def _score_gate(workspace: Workspace, mode: Mode) -> float:
     if mode is Mode.LEXICAL and "score_gate" not in workspace.settings:
         return 0.0
     return SearchSettings.of(workspace).score_gate
-
-
-def _closeness(hit: SearchHit, window: VectorWindow | None) -> float | None:
-    """Return the cosine of a vector score, which is (1 + cos) / 2, of the English model.
-
-    Cosines of the multilingual one lie close together, also of unrelated texts: its contrast with a middling
-    candidate counts. None for any other model, with which the gate was not measured.
-    """
-    score = hit.retrieval.vector_score
-    if score is None:
-        return None
-    if hit.embedding_model == ENGLISH_MODEL:
-        return 2 * score - 1
-    if hit.embedding_model != MULTILINGUAL_MODEL:
-        return None
-    middling = None if window is None else window.middling_score
-    base = _MIDDLING_SCORE if middling is None else min(middling, _MIDDLING_SCORE_AT_MOST)
-    return min(1.0, _CONTRAST_WEIGHT * (score - base) / (1 - base))
 
 
 def _build_hit(hit: SearchHit, n: int | None) -> AnswerHit:

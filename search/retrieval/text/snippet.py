@@ -142,8 +142,8 @@ class SnippetBuilder:
         """Return the window of a text, up to `max_chars` code points, with most distinct units.
 
         Without any it is the passage that `find_passage` finds in a longer text, else the start. The earliest
-        of equally good windows wins. Passages of nothing but links count only if there is nothing else. A window
-        begins at a sentence or a word, and ends at a word; `…` stands where it leaves out text.
+        of equally good windows wins. Passages of nothing but links count only if there is nothing else. A
+        window begins at a sentence or a word, and ends at a word; `…` stands where it leaves out text.
         """
         text, links = plain
         found = self._find_in_words(text) if self._needles else []

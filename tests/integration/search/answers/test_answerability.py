@@ -63,7 +63,7 @@ def test_forms_of_a_word_cover_it():
 
 
 def evidence(score=0.9, covered=0.9, cosine=None):
-    return Evidence(best_score=score, coverage=covered, best_cosine=cosine)
+    return Evidence(best_score=score, coverage=covered, closeness=cosine)
 
 
 EVIDENCE = [

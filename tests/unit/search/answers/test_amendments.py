@@ -18,7 +18,7 @@ def passage(title, text, *, days=0, version=None, path="x.md"):
         hit=SimpleNamespace(doc_id=uuid.uuid4().hex, version=version, n=1, score=0.5),
         text=text,
         terms=terms_of(f"{title}\n{text}", STEMMED),
-        cosine=None,
+        closeness=None,
         origin=Origin(path=path, title=title),
         dated_at=NOW + timedelta(days=days),
     )
