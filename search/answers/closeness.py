@@ -8,7 +8,7 @@ from search.retrieval.types import SearchHit, VectorWindow
 
 # What a contrast counts for, in the language of the question and in another, where words are rarely the same:
 # one of 0.28 is enough without any (docs/evaluation/answers.md).
-_WEIGHT, _OTHER_LANGUAGE_WEIGHT = 1.5, 3.5
+_WEIGHT, _OTHER_LANGUAGE_WEIGHT = 1.75, 3.5
 # The nearest passage in another language is as clear by a contrast of 0.1 with the next one.
 _NEXT_WEIGHT: Final = 2.8
 # The multilingual model's score of a middling candidate where there are too few, and at most.
