@@ -9,7 +9,7 @@ from typing import Final
 
 import Stemmer
 
-from search.retrieval.query.stopwords import ANY_STOP_WORD
+from search.retrieval.query.stopwords import STOP_WORDS
 from search.retrieval.text.unicode_scripts import fold
 
 _Rules = Mapping[str, Sequence[tuple[re.Pattern[str], str]]]
@@ -25,32 +25,48 @@ def _compile_rules(rules: Mapping[str, Mapping[str, str]]) -> _Rules:
 
 #: Versions of what determines the terms of a text: of this package, incremented with any change of the terms,
 #: and of its libraries.
-ANALYSIS_VERSION = f"terms 3, snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
+ANALYSIS_VERSION = f"terms 4, snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
 
 #: ISO 639-1 code -> algorithm of Snowball (M. F. Porter, "Snowball: a language for stemming
 #: algorithms", 2001) for the languages whose words have a second stem.
 LANGUAGE_STEMMERS: Final = {
+    "af": "dutch",
+    "bg": "russian",
     "ca": "catalan",
     "cs": "czech",
     "da": "danish",
     "de": "german",
+    "eo": "esperanto",
     "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
     "fa": "persian",
     "fi": "finnish",
     "fr": "french",
+    "ga": "irish",
+    "gl": "portuguese",
+    "hr": "serbian",
     "hu": "hungarian",
     "id": "indonesian",
     "it": "italian",
+    "lt": "lithuanian",
+    "mk": "russian",
+    "ne": "nepali",
     "nl": "dutch",
     "no": "norwegian",
     "pl": "polish",
     "pt": "portuguese",
     "ro": "romanian",
+    "sk": "czech",
+    "sl": "serbian",
+    "sr": "serbian",
     "sv": "swedish",
     "tr": "turkish",
+    "uk": "russian",
+    "yi": "yiddish",
 }
 # As detectors of a document's language name these.
-_CODES: Final = {"nb": "no", "nn": "no"}
+_CODES: Final = {"bs": "hr", "ms": "id", "nb": "no", "nn": "no"}
 # By the first word of a letter's Unicode name.
 _BY_SCRIPT: Final = {
     "ARABIC": "arabic",
@@ -65,17 +81,25 @@ _BY_SCRIPT: Final = {
 # stemming, then patterns of its stem, folded.
 _WORD_RULES: Final = _compile_rules(
     {
+        "bg": {r"(?<=\w\w\w)(?:[ъя]т|т[аоеу])$": ""},
         "es": {r"ces$": "z"},
         "fr": {r"ail$": "al"},
+        "gl": {r"ais$": "al", r"(?<=n)s$": ""},
+        "mk": {r"(?<=\w\w\w)(?:от|т[аое])$": ""},
         "pt": {r"ais$": "al", r"[eé]is$": "el", r"[oó]is$": "ol", r"(?:ões|ães|ãos)$": "ão", r"ns$": "m"},
         "ro": {r"ur[ăi]$": "ur"},
+        "sl": {r"[oe]v$": "a", r"ec$": "ca"},
+        "uk": {r"ів$": "ов", r"[іїє]$": "и"},
     }
 )
 # nyckel, nycklar; nøkkel, nøkler: a vowel that endings drop.
 _DROPPED_VOWEL = {r"(?<=[aeiouy])([^aeiouy]*?)([^aeiouy])\2?e([lr])n?$": r"\1\2\3"}
 _STEM_RULES: Final = _compile_rules(
     {
+        "af": {r"(?<=\w\w)e$": "", r"(\w)\1$": r"\1", r"([aeou])\1(?=[^aeiou]$)": r"\1"},
         "da": _DROPPED_VOWEL,
+        "et": {r"(?<=\w{5})(?:di|[aeiut])$": ""},
+        "eu": {r"(?<=\w\w\w)(?:aren|[ae][kn]|a)$": ""},
         # sopimus, sopimuksen; oikeus, oikeuden; suomalainen, suomalaisen.
         "fi": {
             r"(?<=[aeiouy])ks$": "s",
@@ -83,9 +107,14 @@ _STEM_RULES: Final = _compile_rules(
             r"(?<=\w\wi)n$": "s",
             r"(?<=\w[aeim]u|\wmy)$": "s",
         },
+        # radnik, radnici.
+        "hr": {r"c$": "k"},
         "no": _DROPPED_VOWEL,
+        "sr": {r"c$": "k"},
         "sv": {r"(?<=\w\w\w)an$": "", **_DROPPED_VOWEL},
         "tr": {r"(?<=\w\w\w\w)[aeiou][ns]?$": ""},
+        # договір, договору.
+        "uk": {r"і(?=[^аеиіоуюя]+$)": "о"},
     }
 )
 # Prefixes of Hebrew words, and what plurals and feminine forms end with.
@@ -120,16 +149,14 @@ def stems_in(language: str | None, word: str) -> tuple[str, ...]:
     Several are those of other texts: stems that are too short to tell anything, or stop words, are left out.
     Hebrew words, of any language, also count without their prefixes and endings.
     """
-    if _HEBREW.match(word):
-        bare = _HEBREW_PREFIX.sub("", fold(word))
-        endless = (_HEBREW_ENDING.sub("", each).translate(_FINAL_LETTERS) for each in (fold(word), bare))
-        return (bare, *endless)
+    forms = [fold(word), _HEBREW_PREFIX.sub("", fold(word))] if _HEBREW.match(word) else []
+    bare = (*forms[1:], *(_HEBREW_ENDING.sub("", each).translate(_FINAL_LETTERS) for each in forms))
     if language is None or not language.startswith(SEVERAL):
-        return (stem_in(language, word),) if language in LANGUAGE_STEMMERS else ()
-    stems = {stem_in(each, word) for each in language[1:].split(SEVERAL)}
-    return tuple(
-        sorted(each for each in stems if len(each) >= _MIN_STEMMED_CHARS and each not in ANY_STOP_WORD)
-    )
+        return (*bare, stem_in(language, word)) if language in LANGUAGE_STEMMERS else bare
+    codes = language[1:].split(SEVERAL)
+    empty = STOP_WORDS["en"].union(*map(STOP_WORDS.__getitem__, codes))
+    stems = {stem_in(each, word) for each in codes}
+    return (*bare, *sorted(each for each in stems - empty if len(each) >= _MIN_STEMMED_CHARS))
 
 
 def languages_of(codes: Iterable[str]) -> str | None:

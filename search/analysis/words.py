@@ -31,7 +31,7 @@ _VERSION = re.compile(r"[vV](\d+)")
 _NAME_BEFORE_NUMBER = re.compile(r"([^\W\d_]+)\d+")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 # Languages in which these letters stand for themselves, in many words.
-_WITH_OWN_UMLAUTS = frozenset({"fi", "hu", "tr"})
+_WITH_OWN_UMLAUTS = frozenset({"et", "fi", "hu", "is", "tr"})
 
 
 def parts_of(run: str, language: str | None) -> tuple[Part, ...]:

@@ -15,27 +15,27 @@ _FEW_WORDS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speech:
-    """The words of a language, folded."""
+    """The words of a language, folded; only its stop words if it has no others."""
 
-    #: Of greetings, thanks and requests to be told.
-    courtesy: frozenset[str]
-    #: Words that ask, and words that begin a question.
-    interrogatives: frozenset[Phrase]
-    starters: frozenset[Phrase]
-    reasons: frozenset[Phrase]
-    #: The conjunction of reasons that begins nothing else.
-    because: Phrase
-    #: Words that refer back; words that do so or stand before a noun; phrases in which neither does.
-    anaphors: frozenset[str]
-    pointers: frozenset[str]
-    expletives: frozenset[Phrase]
-    #: Words that begin a follow-up.
-    openers: frozenset[Phrase]
-    #: Words that say too little to be searched alone.
-    vague: frozenset[str]
     stop_words: frozenset[str]
     #: ISO 639-1 code.
     language: str
+    #: Of greetings, thanks and requests to be told.
+    courtesy: frozenset[str] = frozenset()
+    #: Words that ask, and words that begin a question.
+    interrogatives: frozenset[Phrase] = frozenset()
+    starters: frozenset[Phrase] = frozenset()
+    reasons: frozenset[Phrase] = frozenset()
+    #: The conjunction of reasons that begins nothing else.
+    because: Phrase = ()
+    #: Words that refer back; words that do so or stand before a noun; phrases in which neither does.
+    anaphors: frozenset[str] = frozenset()
+    pointers: frozenset[str] = frozenset()
+    expletives: frozenset[Phrase] = frozenset()
+    #: Words that begin a follow-up.
+    openers: frozenset[Phrase] = frozenset()
+    #: Words that say too little to be searched alone.
+    vague: frozenset[str] = frozenset()
 
     def is_filler(self, word: str) -> bool:
         """Return whether a word is one of courtesy or grammar."""
@@ -81,7 +81,8 @@ def speech_of(words: Sequence[str], context: Sequence[str] = ()) -> Speech:
     """
     told = words if len(words) > _FEW_WORDS else (*words, *context)
     language = language_of(told) or language_of(context) or _guess_language(told)
-    return _read_speeches()[language]
+    known = _read_speeches().get(language)
+    return known or Speech(stop_words=STOP_WORDS[language], language=language)
 
 
 def _guess_language(words: Iterable[str]) -> str:

@@ -7,14 +7,14 @@ docs/evaluation/languages.md.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 import pycld2
 
 from search.embedders.base import ANY_LANGUAGE, SpaceIdentity
-from search.retrieval.query.stopwords import STOP_WORDS
+from search.retrieval.query.stopwords import STOP_WORDS, count_function_words
 from search.retrieval.text.unicode_scripts import words_of
 
 #: Queries of unclear language are assumed to be in the language of the workspace if the share of documents in
@@ -100,14 +100,9 @@ def _is_in_foreign_script(model: SpaceIdentity, text: str) -> bool:
 
 def _language_score(model: SpaceIdentity, text: str) -> int:
     """Return the score of a text's function words and of a detector: above 0 for the model's languages."""
-    words = {word for word in words_of(text) if len(word) > 1}
-    known = max(_count_stop_words(words, model.languages), default=0)
-    other = max(_count_stop_words(words, STOP_WORDS.keys() - set(model.languages)), default=0)
-    return known - other + _detector_vote(model, text)
-
-
-def _count_stop_words(words: set[str], languages: Iterable[str]) -> Iterable[int]:
-    return (len(words & STOP_WORDS[language]) for language in languages if language in STOP_WORDS)
+    counts = count_function_words(words_of(text))
+    known = max((counts.pop(language, 0) for language in model.languages), default=0)
+    return known - max(counts.values(), default=0) + _detector_vote(model, text)
 
 
 def _detector_vote(model: SpaceIdentity, text: str) -> int:

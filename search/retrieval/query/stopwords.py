@@ -28,8 +28,6 @@ STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(form for word in words.split() for form in (keep_accents(word), fold(word)))
     for language, words in _LISTS.items()
 }
-#: Those of all languages.
-ANY_STOP_WORD: Final = frozenset().union(*STOP_WORDS.values())
 
 # A single word in Latin letters proves no language: `die` is English, too, and so is `comment`. Nor does a
 # single letter.
@@ -43,24 +41,32 @@ _ENGLISH: Final = _PROOFS["en"]
 _OTHERS: Final = frozenset().union(*(words for language, words in _PROOFS.items() if language != "en"))
 
 _ANY_PROOF: Final = _ENGLISH | _OTHERS
+# The languages of each of these, in the order of the lists.
+_LANGUAGES_OF: Final[Mapping[str, Sequence[str]]] = {
+    word: [language for language, words in _PROOFS.items() if word in words] for word in _ANY_PROOF
+}
+_RANKS: Final = {language: rank for rank, language in enumerate(_PROOFS)}
+
+
+def count_function_words(words: Iterable[str]) -> Counter[str]:
+    """Return the number of distinct function words of two letters or more among `words`, by language."""
+    return Counter(chain.from_iterable(map(_LANGUAGES_OF.__getitem__, _ANY_PROOF.intersection(words))))
 
 
 def language_of(words: Iterable[str]) -> str | None:
     """Return the ISO 639-1 code of the language that has most function words among `words`.
 
     Words are in lower case. Return None for fewer than two distinct function words, or than one outside the
-    Latin script; ties go to English.
+    Latin script; ties go to English, then to the language that is listed first.
     """
     found = _ANY_PROOF.intersection(words)
     needed = 1 if max(found, default="") >= _BEYOND_LATIN else _PROOF_WORDS
     english = len(found & _ENGLISH)
     if len(found & _OTHERS) <= max(english, needed - 1):
         return "en" if english >= _PROOF_WORDS else None
-    counts = Counter({language: len(found & proofs) for language, proofs in _PROOFS.items()})
-    language, most = counts.most_common(1)[0]
-    if most < needed:
-        return None
-    return "en" if english == most else language
+    counts = count_function_words(found)
+    language = min(counts, key=lambda each: (-counts[each], _RANKS[each]))
+    return language if counts[language] >= needed else None
 
 
 def is_stop_word(term: str, language: str | None) -> bool:
