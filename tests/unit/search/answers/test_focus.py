@@ -2,7 +2,6 @@
 
 from search.answers.focus import find_focus, refers_back, says_subject
 from search.answers.speech import speech_of
-from search.retrieval.query.stopwords import STOP_WORDS
 from search.retrieval.text.unicode_scripts import words_of
 from tests.drills.answers.beginnings import build_log, read_rows
 
@@ -90,7 +89,8 @@ def test_words_refer_back_unless_an_earlier_clause_has_what_they_mean(subtests):
             assert refers_back(question, speech_of(words_of(question))) is refers
 
 
-def test_every_language_with_stop_words_has_words_of_conversations():
-    for words in STOP_WORDS.values():
-        speech = speech_of([*words])
-        assert all((speech.courtesy, speech.interrogatives, speech.reasons, speech.openers, speech.vague))
+def test_language_without_words_of_conversations_has_its_stop_words():
+    speech = speech_of(words_of("Koliko dni dopusta imam in kako ga vzamem?"))
+    assert speech.language == "sl"
+    assert speech.content(["kako", "dopust"]) == ["dopust"]
+    assert find_focus("Koliko dni imam?").asking == "Koliko dni imam?"

@@ -63,6 +63,42 @@ def test_query_language_is_detected_by_function_words(subtests):
             assert language_of(words_of(text)) == language
 
 
+# A question in each language with the words that it is about.
+QUESTIONS = {
+    "af": ("Hoeveel dae verlof kry ek en hoe kan ek dit aanvra", "dae verlof kry aanvra"),
+    "bn": ("আমি কীভাবে ছুটির আবেদন করতে পারি এবং কে অনুমোদন করে", "ছুটির আবেদন অনুমোদন"),
+    "eo": ("Kiel mi povas peti feriojn kaj kiu aprobas ilin", "peti feriojn aprobas"),
+    "et": ("Kuidas ma saan puhkust taotleda ja kes selle kinnitab", "puhkust taotleda kinnitab"),
+    "eu": ("Nola eska dezaket oporraldia eta nork onartzen du", "eska dezaket oporraldia onartzen"),
+    "ga": ("Cén chaoi ar féidir liom saoire a iarraidh agus cé a cheadaíonn í", "chaoi féidir saoire iarraidh cheadaíonn"),
+    "gl": ("Como podo pedir as vacacións e quen as aproba na miña oficina", "pedir vacacións aproba oficina"),
+    "hr": ("Gdje se nalazi obrazac za godišnji odmor i tko ga odobrava što prije", "nalazi obrazac godišnji odmor odobrava"),
+    "hy": ("Ինչպես կարող եմ արձակուրդ խնդրել և ով է հաստատում", "արձակուրդ խնդրել հաստատում"),
+    "is": ("Hvernig sæki ég um orlof og hver samþykkir það", "sæki orlof samþykkir"),
+    "lt": ("Kaip aš galiu prašyti atostogų ir kas jas tvirtina", "prašyti atostogų jas tvirtina"),
+    "lv": ("Kā es varu pieteikt atvaļinājumu un kas to apstiprina", "es pieteikt atvaļinājumu to apstiprina"),
+    "mk": ("Како можам да побарам одмор и кој го одобрува што сум побарал", "побарам одмор одобрува побарал"),
+    "mr": ("मी रजा कशी मागू शकतो आणि ती कोण मंजूर करते", "रजा मागू शकतो मंजूर करते"),
+    "ne": ("म बिदा कसरी माग्न सक्छु र कसले स्वीकृत गर्छ", "बिदा माग्न सक्छु स्वीकृत"),
+    "sk": ("Ako môžem požiadať o dovolenku a kto ju schvaľuje", "požiadať dovolenku schvaľuje"),
+    "sl": ("Kako lahko zaprosim za dopust in kdo ga odobri", "zaprosim dopust odobri"),
+    "sq": ("Si mund të kërkoj pushim dhe kush e miraton", "kërkoj pushim miraton"),
+    "sr": ("Где се налази образац за годишњи одмор и ко га одобрава", "налази образац годишњи одмор одобрава"),
+    "sw": ("Ninawezaje kuomba likizo na nani ataidhinisha kwa ajili ya timu yangu", "Ninawezaje kuomba likizo ataidhinisha ajili timu"),
+    "ta": ("நான் எப்படி விடுமுறை கேட்க வேண்டும்", "விடுமுறை கேட்க"),
+    "tl": ("Paano ako makahihingi ng bakasyon at sino ang nag-aapruba nito", "makahihingi bakasyon nag-aapruba"),
+    "ur": ("میں چھٹی کیسے مانگوں اور اسے کون منظور کرتا ہے", "چھٹی مانگوں منظور"),
+    "yi": ("ווי קען איך בעטן אורלויב און ווער באשטעטיקט עס", "בעטן אורלויב באשטעטיקט"),
+}  # fmt: skip
+
+
+def test_questions_keep_the_words_that_they_are_about(subtests):
+    for language, (question, content) in QUESTIONS.items():
+        with subtests.test(language=language):
+            assert language_of(words_of(question)) == language
+            assert content_terms(question.split()) == tuple(content.split())
+
+
 def test_stop_words_are_folded_and_pairs_of_hiragana():
     assert is_stop_word("です", None)
     assert not is_stop_word("定で", None)
