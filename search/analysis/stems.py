@@ -48,8 +48,10 @@ LANGUAGE_STEMMERS: Final = {
     "hr": "serbian",
     "hu": "hungarian",
     "id": "indonesian",
+    "is": "swedish",
     "it": "italian",
     "lt": "lithuanian",
+    "lv": "lithuanian",
     "mk": "russian",
     "ne": "nepali",
     "nl": "dutch",
@@ -65,10 +67,10 @@ LANGUAGE_STEMMERS: Final = {
     "uk": "russian",
     "yi": "yiddish",
 }
-# As detectors of a document's language name these.
-_CODES: Final = {"bs": "hr", "ms": "id", "nb": "no", "nn": "no"}
-# By the first word of a letter's Unicode name.
-_BY_SCRIPT: Final = {
+#: Codes by which detectors of a document's language name these, or languages with the same stems.
+ALIASES: Final = {"bs": "hr", "ms": "id", "nb": "no", "nn": "no"}
+#: Algorithms by the first word of a letter's Unicode name.
+SCRIPT_STEMMERS: Final = {
     "ARABIC": "arabic",
     "ARMENIAN": "armenian",
     "CYRILLIC": "russian",
@@ -85,6 +87,8 @@ _WORD_RULES: Final = _compile_rules(
         "es": {r"ces$": "z"},
         "fr": {r"ail$": "al"},
         "gl": {r"ais$": "al", r"(?<=n)s$": ""},
+        "is": {r"ö": "a", r"(?<=\w\w\w)(?:ur)?(?:inn|in|ið)?$": ""},
+        "lv": {r"ā$": "a", r"(?:ie|ā|ē)m$": "u"},
         "mk": {r"(?<=\w\w\w)(?:от|т[аое])$": ""},
         "pt": {r"ais$": "al", r"[eé]is$": "el", r"[oó]is$": "ol", r"(?:ões|ães|ãos)$": "ão", r"ns$": "m"},
         "ro": {r"ur[ăi]$": "ur"},
@@ -137,8 +141,8 @@ def stem(word: str) -> str:
     if len(folded) < _MIN_STEMMED_CHARS or _DIGIT.search(folded):
         return folded
     if folded.isascii():
-        return _apply_stemmer(_BY_SCRIPT["LATIN"], folded)
-    algorithm = _BY_SCRIPT.get(unicodedata.name(folded[0], "").partition(" ")[0])
+        return _apply_stemmer(SCRIPT_STEMMERS["LATIN"], folded)
+    algorithm = SCRIPT_STEMMERS.get(unicodedata.name(folded[0], "").partition(" ")[0])
     return folded if algorithm is None else _apply_stemmer(algorithm, folded)
 
 
@@ -161,7 +165,7 @@ def stems_in(language: str | None, word: str) -> tuple[str, ...]:
 
 def languages_of(codes: Iterable[str]) -> str | None:
     """Return those of the BCP 47 codes whose words have a second stem, as one code; None for none."""
-    named = {_CODES.get(code, code) for code in codes} & LANGUAGE_STEMMERS.keys()
+    named = {ALIASES.get(code, code) for code in codes} & LANGUAGE_STEMMERS.keys()
     return "".join(f"{SEVERAL}{code}" for code in sorted(named)) or None
 
 

@@ -33,19 +33,23 @@ STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
 # single letter.
 _PROOF_WORDS = 2
 _BEYOND_LATIN = "\u0370"
-_PROOFS: Final[Mapping[str, frozenset[str]]] = {
-    language: frozenset(word for word in words if len(word) > 1) for language, words in STOP_WORDS.items()
-}
 _HIRAGANA_PAIR: Final = re.compile("[\u3041-\u309f]{2}")
-_ENGLISH: Final = _PROOFS["en"]
-_OTHERS: Final = frozenset().union(*(words for language, words in _PROOFS.items() if language != "en"))
 
-_ANY_PROOF: Final = _ENGLISH | _OTHERS
-# The languages of each of these, in the order of the lists.
-_LANGUAGES_OF: Final[Mapping[str, Sequence[str]]] = {
-    word: [language for language, words in _PROOFS.items() if word in words] for word in _ANY_PROOF
-}
-_RANKS: Final = {language: rank for rank, language in enumerate(_PROOFS)}
+
+def _group_languages() -> dict[str, tuple[str, ...]]:
+    """Return the languages of each function word of two letters or more, in the order of the lists."""
+    languages_of: dict[str, tuple[str, ...]] = {}
+    for language, words in STOP_WORDS.items():
+        for word in words:
+            if len(word) > 1:
+                languages_of[word] = (*languages_of.get(word, ()), language)
+    return languages_of
+
+
+_LANGUAGES_OF: Final[Mapping[str, Sequence[str]]] = _group_languages()
+_ANY_PROOF: Final = frozenset(_LANGUAGES_OF)
+_ENGLISH_ALONE: Final = frozenset(word for word, languages in _LANGUAGES_OF.items() if languages == ("en",))
+_RANKS: Final = {language: rank for rank, language in enumerate(STOP_WORDS)}
 
 
 def count_function_words(words: Iterable[str]) -> Counter[str]:
@@ -61,8 +65,8 @@ def language_of(words: Iterable[str]) -> str | None:
     """
     found = _ANY_PROOF.intersection(words)
     needed = 1 if max(found, default="") >= _BEYOND_LATIN else _PROOF_WORDS
-    english = len(found & _ENGLISH)
-    if len(found & _OTHERS) <= max(english, needed - 1):
+    english = len(found & STOP_WORDS["en"])
+    if len(found - _ENGLISH_ALONE) <= max(english, needed - 1):
         return "en" if english >= _PROOF_WORDS else None
     counts = count_function_words(found)
     language = min(counts, key=lambda each: (-counts[each], _RANKS[each]))
