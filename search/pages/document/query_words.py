@@ -7,7 +7,7 @@ from typing import Final
 
 from django.utils.safestring import SafeString, mark_safe
 
-from search.analysis.stems import LANGUAGE_STEMMERS
+from search.analysis.stems import ALIASES, LANGUAGE_STEMMERS
 from search.analysis.words import parts_of
 from search.retrieval.query.stopwords import is_stop_word
 from search.retrieval.text.unicode_scripts import RUN, fold, is_unspaced
@@ -27,9 +27,10 @@ class QueryWords:
     """The words of a query, in any of their forms in a document's language."""
 
     def __init__(self, query: str, language: str) -> None:
-        self._language = language if language in LANGUAGE_STEMMERS else None
+        code = ALIASES.get(language, language)
+        self._language = code if code in LANGUAGE_STEMMERS else None
         words = RUN.findall(_OPERATOR.sub(" ", query))[:_MAX_WORDS]
-        telling = [word for word in words if not is_stop_word(word, language)] or words
+        telling = [word for word in words if not is_stop_word(word, code)] or words
         self._terms = {term for word in telling if not is_unspaced(word[0]) for term in self._terms_of(word)}
         self._runs = sorted((word for word in telling if is_unspaced(word[0])), key=len, reverse=True)
         self._has_term = cache(self._has_any_term)

@@ -253,6 +253,7 @@ def test_parts_from_a_hijacked_process_are_refused_or_escaped():
         ("東京", "ja", "私は東京に住む", ["東京"]),
         ("x" * 5_000, "en", "x", []),
         ("", "en", "x", []),
+        ("og nøkler", "nb", "og nøkkel", ["nøkkel"]),
     ],
 )
 def test_words_are_marked_outside_of_tags_and_references(query, language, text, marked):
