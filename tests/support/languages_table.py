@@ -23,7 +23,7 @@ PAGE: Final = ROOT / "docs" / "languages.md"
 _LETTERS_OF_UNSPACED: Final = {"ja": "あ", "km": "ក", "ko": "한", "lo": "ກ", "my": "က", "th": "ก", "zh": "字"}
 # Those that Django doesn't name.
 _NAMES: Final = {"lo": "Lao", "no": "Norwegian", "tl": "Filipino", "yi": "Yiddish", "zh": "Chinese"}
-_TABLE: Final = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+_TABLE: Final = re.compile(r"^\| language \|.*\n(?:\|.*\n)*", re.MULTILINE)
 
 
 def generate_page(page: str) -> str:
