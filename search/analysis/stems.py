@@ -86,14 +86,15 @@ _WORD_RULES: Final = _compile_rules(
         "bg": {r"(?<=\w\w\w)(?:[ъя]т|т[аоеу])$": ""},
         "es": {r"ces$": "z"},
         "fr": {r"ail$": "al"},
-        "gl": {r"ais$": "al", r"(?<=n)s$": ""},
-        "is": {r"ö": "a", r"(?<=\w\w\w)(?:ur)?(?:inn|in|ið)?$": ""},
+        "gl": {r"ais$": "al", r"[eé]is$": "el", r"(?<=n)s$": ""},
+        "is": {r"ö": "a", r"(?<=\w\w\w)(?:[aiu]r?|um)?(?:inn|in|ið|na)?$": ""},
         "lv": {r"ā$": "a", r"(?:ie|ā|ē)m$": "u"},
-        "mk": {r"(?<=\w\w\w)(?:от|т[аое])$": ""},
+        "mk": {r"(?<=\w\w\w)(?:от|т[аое])$": "", r"ија$": "ия"},
         "pt": {r"ais$": "al", r"[eé]is$": "el", r"[oó]is$": "ol", r"(?:ões|ães|ãos)$": "ão", r"ns$": "m"},
         "ro": {r"ur[ăi]$": "ur"},
-        "sl": {r"[oe]v$": "a", r"ec$": "ca"},
-        "uk": {r"ів$": "ов", r"[іїє]$": "и"},
+        "sl": {r"[oe]v$": "a", r"e([ck])$": r"\1a"},
+        # Inner vowels that Russian lacks are written with those that Ukrainian lacks.
+        "uk": {r"ів$": "ов", r"[іїє]$": "и", r"[ії]": "ы", r"є": "э"},
     }
 )
 # nyckel, nycklar; nøkkel, nøkler: a vowel that endings drop.
@@ -118,7 +119,7 @@ _STEM_RULES: Final = _compile_rules(
         "sv": {r"(?<=\w\w\w)an$": "", **_DROPPED_VOWEL},
         "tr": {r"(?<=\w\w\w\w)[aeiou][ns]?$": ""},
         # договір, договору.
-        "uk": {r"і(?=[^аеиіоуюя]+$)": "о"},
+        "uk": {r"ы(?=[^аеиоуыэюя]+$)": "о"},
     }
 )
 # Prefixes of Hebrew words, and what plurals and feminine forms end with.
