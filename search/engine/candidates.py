@@ -28,7 +28,7 @@ from search.vectors.leg import VectorLeg, warn_of_mismatch
 # so that a search takes as long as with one after the other, and a tenth more processor time.
 _CONCURRENT_FROM = 200_000
 # Limits of the floor by model.
-_CONTRASTS: Mapping[str, float | None] = {ENGLISH_MODEL: None, MULTILINGUAL_MODEL: MULTILINGUAL_CONTRAST}
+_CONTRASTS: dict[str, float | None] = {ENGLISH_MODEL: None, MULTILINGUAL_MODEL: MULTILINGUAL_CONTRAST}
 # A longer query is none of a few words.
 _SHORT_CHARS = 60
 _LEGS: Mapping[Mode, tuple[LegName, ...]] = {

@@ -108,3 +108,14 @@ def test_model_knows_its_own_languages(subtests):
 @given(st.text(max_size=200), st.none() | st.floats(0, 1))
 def test_any_text_has_an_answer(text, known_share):
     assert knows_language(ENGLISH, text, known_share) in {True, False}
+
+
+@pytest.mark.parametrize(
+    ("text", "guess", "certain"),
+    [
+        ("Wie lange kann man Ware zurückgeben?", "de", "de"), ("退款政策", "zh", None), ("返金", "ja", None),
+        ("VPN gateway", None, None), ("", None, None), ("\x00", None, None),
+    ],
+)  # fmt: skip
+def test_language_of_a_query_is_guessed(text, guess, certain):
+    assert (guess_language(text), guess_language(text, is_certain=True)) == (guess, certain)

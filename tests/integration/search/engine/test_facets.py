@@ -8,6 +8,7 @@ import pytest
 from kebab.identity.models import Group as People
 from kebab.identity.reader import Reader
 from search.access.restrictions import restrict
+from search.engine.candidates import _CONTRASTS
 from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.search import search
 from search.models import Document, Source
@@ -125,7 +126,7 @@ def test_counts_equal_the_documents_that_a_filter_shows_above_the_floor(
         words = near[number % 3] if number < 6 else f"{far} {number}"
         write(workspace, f"{number}.md", words, lang=("en", "de", "fr")[number // 2 % 3])
     sync(workspace)
-    monkeypatch.setattr("search.engine.candidates.MODEL", embed(workspace).model)
+    monkeypatch.setitem(_CONTRASTS, embed(workspace).model, None)
     query = SearchQuery(text=text, mode=mode, floor=True, group=Group.DOCUMENT, k=50)
     found = count_facets(workspace, query, reader=Reader(), names=("lang",))
     assert found.relation == "eq" and 0 < found.total < 36

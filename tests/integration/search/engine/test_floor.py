@@ -3,6 +3,7 @@
 import pytest
 
 from kebab.identity.reader import OPERATOR
+from search.engine.candidates import _CONTRASTS
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
 from search.retrieval.types import Fusion, Group, Mode, SearchQuery
@@ -34,7 +35,7 @@ def fill(workspace):
 @pytest.fixture(autouse=True)
 def _calibrated(monkeypatch):
     """Treat cosines of the tests' model, which measure shared words, as the default model's."""
-    monkeypatch.setattr("search.engine.candidates.MODEL", "hash")
+    monkeypatch.setitem(_CONTRASTS, "hash", None)
 
 
 def labels(result):
@@ -130,6 +131,7 @@ def test_explanation_and_why_not_name_the_floor(filled):
         assert any(row["chunk_id"] == target.chunk_id for row in explained["fused"]) is not floor
 
 
-def test_floor_labels_no_hit_for_an_uncalibrated_model(filled, monkeypatch):
-    monkeypatch.setattr("search.engine.candidates.MODEL", "another")
-    assert not any(labels(ask(filled, NONSENSE[0], Mode.HYBRID)))
+def test_floor_of_another_model_goes_by_contrast(filled, monkeypatch):
+    monkeypatch.delitem(_CONTRASTS, "hash")
+    assert all(labels(ask(filled, NONSENSE[0], Mode.HYBRID)))
+    assert not all(labels(ask(filled, FERRY, Mode.HYBRID)))

@@ -129,7 +129,7 @@ def test_hit_on_the_wire():
         "indexed_at": "2026-01-31T12:00:00Z", "stale": False, "source": "docs", "version": None,
         "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None,
         "date": "2026-01-31T12:00:00Z", "author": None,
-        "also_in": [], "sections": None, "section_count": None, "related": False,
+        "also_in": [], "sections": None, "section_count": None, "related": False, "other_language": False,
         "text": None, "metadata": None,
     }  # fmt: skip
 

@@ -1,0 +1,45 @@
+"""Hits in another language than the query: marked, and shown by their nearest sentence."""
+
+import pytest
+
+from search.embedders import configured
+from search.retrieval.types import Mode
+from tests.support.corpus import write
+from tests.support.search import ask, embed, sync
+from tests.support.translating_embedder import use_translating_embedder
+
+QUESTION = "Wie viele Urlaubstage haben Mitarbeiter?"
+FILLER = "The canteen opens at noon and serves soup, bread and salad on every weekday of the year. " * 3
+NEAREST = "Employees have thirty holidays."
+
+
+@pytest.fixture
+def embedder(monkeypatch):
+    yield use_translating_embedder(monkeypatch)
+    configured.clear_query_caches()
+
+
+@pytest.fixture
+def filled(workspace, embedder):
+    write(workspace, "en.md", f"{FILLER}{NEAREST} {FILLER}", lang="en")
+    write(workspace, "de.md", "Die Kantine öffnet mittags.", lang="de")
+    write(workspace, "und.md", "12 34 56", lang="und")
+    sync(workspace)
+    embed(workspace)
+    return workspace
+
+
+def test_hit_in_another_language_says_so_and_shows_its_nearest_sentence(filled):
+    hits = {hit.doc_path: hit for hit in ask(filled, QUESTION, Mode.HYBRID, snippet_chars=80).hits}
+    assert {path: hit.other_language for path, hit in hits.items()} == {
+        "en.md": True, "de.md": False, "und.md": False,
+    }  # fmt: skip
+    assert NEAREST in hits["en.md"].snippet
+
+
+def test_sentences_are_compared_for_other_languages_only(filled, embedder):
+    before = embedder.passages
+    ask(filled, "When does the canteen open?", Mode.HYBRID, snippet_chars=80)
+    ask(filled, QUESTION, Mode.LEXICAL, snippet_chars=80)
+    ask(filled, QUESTION, Mode.HYBRID, snippet_chars=5_000)  # the whole passage fits
+    assert embedder.passages == before
