@@ -110,6 +110,7 @@ class HitBuilder:
         self._query = query
         self._match = match
         self._space = space
+        self._crosses_languages = space is not None and space.model == MULTILINGUAL_MODEL
         self._index_version = index_version
         self._with_snippets = with_snippets
         self._analysis = analysis_for(workspace)
@@ -224,6 +225,7 @@ class HitBuilder:
             author=chunk.author or None,
             related=entry.retrieval.related,
             other_language=found_by_vector
+            and self._crosses_languages
             and self._is_in_other_language(chunk.lang, is_certain=bool(highlights)),
         )
         if Include.TEXT in self._query.include:
@@ -245,13 +247,12 @@ class HitBuilder:
         self._has_time = self._has_time and time.monotonic() < self._deadline
         if not self._has_time:
             return SnippetBuilder((), self._analysis, None).build(chunk.plain, self._query.snippet_chars)
-        find = self._nearest_span if self._is_in_other_language(chunk.lang) else None
+        crosses = self._crosses_languages and self._is_in_other_language(chunk.lang)
+        find = self._nearest_span if crosses else None
         return self._snippets.build(chunk.plain, self._query.snippet_chars, find)
 
     def _is_in_other_language(self, lang: str, *, is_certain: bool = False) -> bool:
-        """Return whether a passage is in another language than the query, and found across the two."""
-        if self._space is None or self._space.model != MULTILINGUAL_MODEL:
-            return False
+        """Return whether a passage is in another language than the query."""
         language = lang.partition("-")[0]
         asked = guess_language(self._query.effective_channels.vector, is_certain=is_certain)
         return language not in ("und", asked or language)

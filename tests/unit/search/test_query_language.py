@@ -1,10 +1,11 @@
 """A model's languages are matched by the query and the workspace's documents."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from search.embedders.base import ANY_LANGUAGE, SpaceIdentity
-from search.embedders.query_language import HARDLY_KNOWN, MOSTLY_KNOWN, knows_language
+from search.embedders.query_language import HARDLY_KNOWN, MOSTLY_KNOWN, guess_language, knows_language
 
 
 def model(*languages):
