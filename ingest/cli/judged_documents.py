@@ -15,7 +15,7 @@ from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from kebab.identity.models import Workspace
 from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.content_ids import content_hash
-from search.embedders.configured import configured_embedder
+from search.embedders.configured import workspace_embedder
 from search.evaluation.beir import JudgedDocument
 from search.mirror import local_mirrors
 from search.models import Source, SourceKind, SourceVersion
@@ -102,7 +102,7 @@ def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
 
     `advance` is called with the size of each batch. Without an embedder nothing is done.
     """
-    embedder = configured_embedder()
+    embedder = workspace_embedder(workspace)
     if embedder is None:
         return
     space = ensure_live_space(workspace, embedder.space)

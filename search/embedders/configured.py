@@ -15,6 +15,7 @@ from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from kebab.stack.paths import DataDirectory
 from search.embedders.base import Embedder
+from search.embedders.by_language import KINDS, model_for
 from search.embedders.cache import CachedQueryEmbedder
 from search.embedders.null_embedder import NullEmbedder
 from search.embedders.registry import create_embedder
@@ -38,9 +39,15 @@ def clear_query_caches() -> None:
 def allowed_embedders() -> Mapping[str, str]:
     """Return the specs of the embedders that a workspace may choose, by name, the operator's default first.
 
+    Where `default` may be chosen, so may each local model.
     Raises EmbedderUnavailable for an invalid spec.
     """
     return _by_name((settings.KEBAB_EMBEDDER, *settings.KEBAB_EMBEDDERS, NONE))
+
+
+def known_embedders() -> Mapping[str, str]:
+    """Return the allowed embedders and the local models, which may have made vectors before."""
+    return _by_name((settings.KEBAB_EMBEDDER, *settings.KEBAB_EMBEDDERS, NONE, DEFAULT))
 
 
 def workspace_embedder_name(workspace: Workspace) -> str:
@@ -51,8 +58,9 @@ def workspace_embedder_name(workspace: Workspace) -> str:
 
 
 def workspace_embedder(workspace: Workspace) -> Embedder | None:
-    """Return the workspace's embedder, None for `none`. Raises EmbedderUnavailable."""
-    return get_embedder(workspace_embedder_name(workspace))
+    """Return the workspace's embedder, None for `none`; `default` is resolved. Raises EmbedderUnavailable."""
+    name = workspace_embedder_name(workspace)
+    return get_embedder(model_for(workspace) if name == DEFAULT else name)
 
 
 def get_embedder(name: str) -> Embedder | None:
@@ -67,8 +75,10 @@ def get_embedder(name: str) -> Embedder | None:
 
 
 def find_maker(space: SpaceFields) -> tuple[str, Embedder] | None:
-    """Return name and embedder that make the space's vectors, None if no configured embedder does."""
-    for name, text in {**allowed_embedders(), DEFAULT: DEFAULT}.items():
+    """Return name and embedder that make the space's vectors, None if no known embedder does."""
+    for name, text in known_embedders().items():
+        if name == DEFAULT:  # one of the next two
+            continue
         try:
             embedder = _load_embedder(text)
         except EmbedderUnavailable as error:
@@ -91,7 +101,7 @@ def embedder_for_queries(workspace: Workspace, space: SpaceFields | None) -> Emb
     maker = None if space is None else find_maker(space)
     name = default_name if maker is None else maker[0]
     try:
-        return _load_query_embedder({DEFAULT: DEFAULT, **allowed_embedders()}[name])
+        return _load_query_embedder(known_embedders()[name])
     except EmbedderUnavailable as error:
         return NullEmbedder(str(error))
 
@@ -107,6 +117,8 @@ def _by_name(specs: tuple[str, ...]) -> Mapping[str, str]:
     try:
         for text in specs:
             by_name.setdefault(parse_spec(text).name, text)
+            if text == DEFAULT:
+                by_name |= {kind: kind for kind in KINDS.values()}
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
     return MappingProxyType(by_name)

@@ -2,6 +2,7 @@
 
 import hashlib
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -145,12 +146,17 @@ def identity_fields(identity: SpaceIdentity) -> dict[str, Any]:
     return {**{name: getattr(identity, name) for name in _IDENTITY}, "languages": list(identity.languages)}
 
 
-def update_known_share(space: EmbeddingSpace, identity: SpaceIdentity) -> None:
-    """Store in the space the share of the workspace's documents in a language that the model knows."""
-    documents = Document.objects.in_workspace(space.workspace_id)
+def language_share(workspace_id: uuid.UUID, is_among: Callable[[str], bool]) -> float | None:
+    """Return the share of documents in the languages `is_among`; None without a document of a known one."""
+    documents = Document.objects.in_workspace(workspace_id)
     # Ids are hashes, so the first ones are a random sample.
     sample = documents.order_by("doc_id").values_list("lang", flat=True)[:_SAMPLED_DOCUMENTS]
     langs = [lang.partition("-")[0] for lang in sample if lang != _UNDETERMINED]
-    share = sum(map(identity.speaks, langs)) / len(langs) if langs else None
+    return sum(map(is_among, langs)) / len(langs) if langs else None
+
+
+def update_known_share(space: EmbeddingSpace, identity: SpaceIdentity) -> None:
+    """Store in the space the share of the workspace's documents in a language that the model knows."""
+    share = language_share(space.workspace_id, identity.speaks)
     spaces = EmbeddingSpace.objects.in_workspace(space.workspace_id)
     spaces.filter(pk=space.pk).exclude(known_share=share).update(known_share=share)

@@ -1,0 +1,46 @@
+"""The local model of a workspace on the embedder `default`, chosen by the languages of its documents."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kebab.identity.models import Workspace
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
+from search.embedders.bert.wheel import ENGLISH_WHEEL, MULTILINGUAL_WHEEL, Wheel
+from search.embedders.spec import ENGLISH, MULTILINGUAL
+from search.vectors.spaces import language_share, live_space
+
+#: Kinds of the local models by their published names.
+KINDS: Final[Mapping[str, str]] = {ENGLISH_MODEL: ENGLISH, MULTILINGUAL_MODEL: MULTILINGUAL}
+#: Share of documents in other languages from which on a workspace gets the multilingual model.
+MANY_OTHERS: Final = 0.05
+#: Share below which a workspace returns to the English model.
+FEW_OTHERS: Final = 0.01
+
+_WHEELS: Final[Mapping[str, Wheel]] = {ENGLISH: ENGLISH_WHEEL, MULTILINGUAL: MULTILINGUAL_WHEEL}
+
+
+def installed_kinds() -> tuple[str, ...]:
+    """Return the kinds of local models whose wheels are installed."""
+    return tuple(kind for kind, wheel in _WHEELS.items() if wheel.is_installed)
+
+
+def model_for(workspace: Workspace) -> str:
+    """Return the kind of the workspace's local model among the installed ones, `english` without any."""
+    installed = installed_kinds()
+    if len(installed) < len(_WHEELS):
+        return next(iter(installed), ENGLISH)
+    return kind_by_languages(workspace)
+
+
+def kind_by_languages(workspace: Workspace) -> str:
+    """Return the kind of local model that suits the languages of the workspace's documents.
+
+    Between the two limits, and without a document of a known language, it stays the present one.
+    """
+    live = live_space(workspace)
+    present = ENGLISH if live is None else KINDS.get(live.model, ENGLISH)
+    share = language_share(workspace.pk, lambda lang: lang == "en")
+    if share is None:
+        return present
+    limit = FEW_OTHERS if present == MULTILINGUAL else MANY_OTHERS
+    return MULTILINGUAL if 1 - share >= limit else ENGLISH
