@@ -12,32 +12,43 @@ from kebab.identity.models import Workspace
 from kebab.people import audit
 from kebab.people.workspaces import store_settings
 from search.embedders.base import Embedder
-from search.embedders.configured import allowed_embedders, find_maker, get_embedder, workspace_embedder_name
+from search.embedders.configured import (
+    allowed_embedders,
+    find_maker,
+    get_embedder,
+    resolve_default,
+    workspace_embedder_name,
+)
+from search.embedders.spec import DEFAULT
 from search.errors import GoldenQueriesWorse, SpaceConflict, UnknownEmbedder
 from search.evaluation.gate import Advance, GateVerdict
 from search.evaluation.guard import allow_change, space_verdict
-from search.models import EmbeddingSpace
+from search.models import EmbeddingSpace, SpaceState
 from search.retrieval.errors import preview
-from search.vectors.lifecycle import require_complete_build, retire, roll_back, start_build, switch
+from search.vectors.lifecycle import keep_live, require_complete_build, retire, roll_back, start_build, switch
 
 
 def build_space(access: Access, *, embedder: str | None = None, hold: bool = False) -> EmbeddingSpace:
     """Start building a space and return it; a job fills it while searches use the live one.
 
-    `embedder` becomes the workspace's choice; None means the present choice. With `hold` the complete space
-    waits for `switch_space`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
+    `embedder` becomes the workspace's choice; None means the present choice. Another choice that means the
+    model in use ends the build of any other, and returns the live space. With `hold` the complete space waits
+    for `switch_space`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
     """
     workspace = access.workspace
-    chosen = _allowed_embedder(workspace_embedder_name(workspace) if embedder is None else embedder)
+    present = workspace_embedder_name(workspace)
+    chosen = _allowed_embedder(workspace, present if embedder is None else embedder)
     if chosen is None:
         raise SpaceConflict("There is nothing to build for the embedder none: set it as the workspace's.")
     with transaction.atomic():
         # The job before the spaces, as the job itself locks them: else the two could wait for each other.
         request_embedding(workspace.pk, requested_by=access.actor, at_once=True)
-        space = start_build(workspace, chosen.space, switches_by_itself=not hold)
+        space = None if embedder in {None, present} else keep_live(workspace, chosen.space)
+        act = "building" if space is None else "kept"
+        space = space or start_build(workspace, chosen.space, switches_by_itself=not hold)
         if embedder is not None:
             store_settings(workspace, {"embedder": embedder})
-        _record(access, "building", space)
+        _record(access, act, space)
     return space
 
 
@@ -90,23 +101,27 @@ def retire_space(access: Access, space_id: int) -> EmbeddingSpace:
     with transaction.atomic():
         request_embedding(access.workspace.pk, requested_by=access.actor, at_once=True)
         space = retire(found)
+        live = EmbeddingSpace.objects.in_workspace(access.workspace).filter(state=SpaceState.LIVE).first()
+        if live is not None and found.state == SpaceState.BUILDING:
+            _store_embedder_choice(access.workspace, live)
         _record(access, "retired", space)
     return space
 
 
-def _allowed_embedder(name: str) -> Embedder | None:
+def _allowed_embedder(workspace: Workspace, name: str) -> Embedder | None:
     allowed = allowed_embedders()
     if name not in allowed:
         raise UnknownEmbedder(
             f"{preview(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
         )
-    return get_embedder(name)
+    return get_embedder(resolve_default(workspace, name))
 
 
 def _store_embedder_choice(workspace: Workspace, space: EmbeddingSpace) -> None:
-    """Set the workspace's embedder to that of its live space, if the workspace has chosen one at all."""
+    """Set the workspace's embedder to that of its live space, if it chose one or its languages do."""
     maker = find_maker(space)
-    if "embedder" in workspace.settings and maker is not None:
+    is_open = "embedder" in workspace.settings or workspace_embedder_name(workspace) == DEFAULT
+    if is_open and maker is not None:
         store_settings(workspace, {"embedder": maker[0]})
 
 

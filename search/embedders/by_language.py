@@ -10,7 +10,7 @@ from search.embedders.spec import ENGLISH, MULTILINGUAL
 from search.vectors.spaces import language_share, live_space
 
 #: Kinds of the local models by their published names.
-KINDS: Final[Mapping[str, str]] = {ENGLISH_MODEL: ENGLISH, MULTILINGUAL_MODEL: MULTILINGUAL}
+LOCAL_KINDS: Final[Mapping[str, str]] = {ENGLISH_MODEL: ENGLISH, MULTILINGUAL_MODEL: MULTILINGUAL}
 #: Share of documents in other languages from which on a workspace gets the multilingual model.
 MANY_OTHERS: Final = 0.05
 #: Share below which a workspace returns to the English model.
@@ -37,10 +37,14 @@ def kind_by_languages(workspace: Workspace) -> str:
 
     Between the two limits, and without a document of a known language, it stays the present one.
     """
-    live = live_space(workspace)
-    present = ENGLISH if live is None else KINDS.get(live.model, ENGLISH)
-    share = language_share(workspace.pk, lambda lang: lang == "en")
+    live, share = live_space(workspace), english_share(workspace)
+    present = ENGLISH if live is None else LOCAL_KINDS.get(live.model, ENGLISH)
     if share is None:
         return present
     limit = FEW_OTHERS if present == MULTILINGUAL else MANY_OTHERS
     return MULTILINGUAL if 1 - share >= limit else ENGLISH
+
+
+def english_share(workspace: Workspace) -> float | None:
+    """Return the share of the workspace's documents in English; None without one of a known language."""
+    return language_share(workspace.pk, lambda lang: lang == "en")

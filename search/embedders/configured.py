@@ -15,7 +15,7 @@ from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from kebab.stack.paths import DataDirectory
 from search.embedders.base import Embedder
-from search.embedders.by_language import KINDS, model_for
+from search.embedders.by_language import LOCAL_KINDS, model_for
 from search.embedders.cache import CachedQueryEmbedder
 from search.embedders.null_embedder import NullEmbedder
 from search.embedders.registry import create_embedder
@@ -59,8 +59,12 @@ def workspace_embedder_name(workspace: Workspace) -> str:
 
 def workspace_embedder(workspace: Workspace) -> Embedder | None:
     """Return the workspace's embedder, None for `none`; `default` is resolved. Raises EmbedderUnavailable."""
-    name = workspace_embedder_name(workspace)
-    return get_embedder(model_for(workspace) if name == DEFAULT else name)
+    return get_embedder(resolve_default(workspace, workspace_embedder_name(workspace)))
+
+
+def resolve_default(workspace: Workspace, name: str) -> str:
+    """Return `name`, for `default` the name of the local model that suits the workspace's languages."""
+    return model_for(workspace) if name == DEFAULT else name
 
 
 def get_embedder(name: str) -> Embedder | None:
@@ -118,7 +122,7 @@ def _by_name(specs: tuple[str, ...]) -> Mapping[str, str]:
         for text in specs:
             by_name.setdefault(parse_spec(text).name, text)
             if text == DEFAULT:
-                by_name |= {kind: kind for kind in KINDS.values()}
+                by_name |= {kind: kind for kind in LOCAL_KINDS.values()}
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
     return MappingProxyType(by_name)

@@ -52,7 +52,7 @@ def start_build(
     Raises SpaceConflict when that space is live, or another one is being built.
     """
     with transaction.atomic():
-        spaces = _lock_spaces(workspace)
+        spaces = lock_spaces(workspace)
         same = next((space for space in spaces if is_made_by(space, identity)), None)
         other = _find_in_state(spaces, SpaceState.BUILDING)
         if same is not None and same.state == SpaceState.LIVE:
@@ -67,6 +67,18 @@ def start_build(
         if same is None:
             return EmbeddingSpace.objects.create(workspace=workspace, **identity_fields(identity), **fields)
         return _update(same, **fields, retire_at=None, live_until=None)
+
+
+def keep_live(workspace: Workspace, identity: SpaceIdentity) -> EmbeddingSpace | None:
+    """Return the live space if `identity` makes its vectors, and expire the one being built; else None."""
+    with transaction.atomic():
+        spaces = lock_spaces(workspace)
+        live, building = (_find_in_state(spaces, state) for state in (SpaceState.LIVE, SpaceState.BUILDING))
+        if live is None or not is_made_by(live, identity):
+            return None
+        if building is not None:
+            retire(building)
+        return live
 
 
 def held_reason(building: EmbeddingSpace) -> str | None:
@@ -91,14 +103,14 @@ def require_complete_build(workspace: Workspace) -> EmbeddingSpace:
 def switch(workspace: Workspace) -> EmbeddingSpace:
     """Make the space that is being built live and return it. Raises SpaceConflict until it is complete."""
     with transaction.atomic():
-        spaces = _lock_spaces(workspace)
+        spaces = lock_spaces(workspace)
         return _go_live(_require_complete(spaces), _find_in_state(spaces, SpaceState.LIVE))
 
 
 def roll_back(workspace: Workspace) -> EmbeddingSpace:
     """Make the previously live space live again and return it. Raises SpaceConflict without one."""
     with transaction.atomic():
-        spaces = _lock_spaces(workspace)
+        spaces = lock_spaces(workspace)
         now = timezone.now()
         kept = [
             (space.live_until, space)
@@ -120,7 +132,7 @@ def retire(space: EmbeddingSpace) -> EmbeddingSpace:
     Raises SpaceConflict for the live space.
     """
     with transaction.atomic():
-        now = {each.pk: each for each in _lock_spaces(space.workspace_id)}.get(space.pk)
+        now = {each.pk: each for each in lock_spaces(space.workspace_id)}.get(space.pk)
         if now is None:
             raise SpaceConflict(f"The space {space.pk} is gone.")
         if now.state == SpaceState.LIVE:
@@ -146,7 +158,7 @@ def _go_live(space: EmbeddingSpace, before: EmbeddingSpace | None) -> EmbeddingS
     return _update(space, state=SpaceState.LIVE, live_until=None, retire_at=None, held_because="")
 
 
-def _lock_spaces(workspace: Workspace | uuid.UUID) -> list[EmbeddingSpace]:
+def lock_spaces(workspace: Workspace | uuid.UUID) -> list[EmbeddingSpace]:
     """Lock and return the workspace's spaces, to serialise steps without blocking writers of vectors."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     return list(spaces.select_for_update(no_key=True).order_by("pk"))

@@ -10,14 +10,16 @@ from ingest.services.embedding_status import hold_for_gate
 from kebab.identity.models import Workspace
 from kebab.people import audit
 from search.embedders.base import Embedder
-from search.embedders.configured import find_maker, workspace_embedder
+from search.embedders.by_language import LOCAL_KINDS, english_share
+from search.embedders.configured import find_maker, workspace_embedder, workspace_embedder_name
+from search.embedders.spec import DEFAULT
 from search.errors import SpaceConflict
 from search.evaluation.gate import ACTOR, Advance, GateVerdict
 from search.evaluation.guard import space_verdict
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.backfill import count_without_vector
-from search.vectors.lifecycle import filled_spaces, held_reason, switch
-from search.vectors.spaces import ensure_live_space
+from search.vectors.lifecycle import filled_spaces, held_reason, keep_live, lock_spaces, start_build, switch
+from search.vectors.spaces import ensure_live_space, is_made_by
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +51,9 @@ def embedding_goals(workspace: Workspace) -> list[EmbeddingGoal]:
     if wanted is None:
         return []
     if not EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.BUILDING).exists():
-        ensure_live_space(workspace, wanted.space)
+        live = ensure_live_space(workspace, wanted.space)
+        if live.model in LOCAL_KINDS and not is_made_by(live, wanted.space):
+            _follow_languages(live)
     spaces = filled_spaces(workspace)
     makers = [(space, find_maker(space)) for space in spaces]
     goals = [EmbeddingGoal(space=space, embedder=maker[1]) for space, maker in makers if maker is not None]
@@ -61,10 +65,25 @@ def embedding_goals(workspace: Workspace) -> list[EmbeddingGoal]:
     return goals
 
 
+def _follow_languages(live: EmbeddingSpace) -> None:
+    """Start building the model of the workspace's languages beside the live one, if `default` is chosen."""
+    with transaction.atomic():
+        states = {space.pk: space.state for space in lock_spaces(live.workspace_id)}
+        workspace = Workspace.objects.get(pk=live.workspace_id)  # somebody may have chosen until the lock
+        wanted = workspace_embedder(workspace)
+        if workspace_embedder_name(workspace) != DEFAULT or wanted is None or is_made_by(live, wanted.space):
+            return
+        if states.get(live.pk) == SpaceState.LIVE and SpaceState.BUILDING not in states.values():
+            space = start_build(workspace, wanted.space)
+            facts = {"space": space.pk, "english_share": english_share(workspace)}
+            audit.record_person("kebab", "embedding.building", str(space), workspace=workspace, **facts)
+
+
 def switch_when_complete(workspace: Workspace, *, advance: Advance = lambda: None) -> None:
     """Make the building space live once every chunk has a vector in it, unless it is held.
 
     It is held if the golden queries get worse in it. `advance` is called after each query; its errors pass.
+    It expires instead if the workspace has chosen the live model meanwhile.
     """
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     building = spaces.filter(state=SpaceState.BUILDING).first()
@@ -75,9 +94,19 @@ def switch_when_complete(workspace: Workspace, *, advance: Advance = lambda: Non
         _hold_space(workspace, building, verdict)
         return
     try:
-        switch(workspace)
+        with transaction.atomic():
+            if not _keep_chosen(workspace):
+                switch(workspace)
     except SpaceConflict as error:  # a chunk was written meanwhile; its writer requests another run
         logger.info("workspace %s: %s", workspace.pk, error)
+
+
+def _keep_chosen(workspace: Workspace) -> bool:
+    """Expire the building space if the workspace has chosen the live one's model; return whether it has."""
+    lock_spaces(workspace)
+    now = Workspace.objects.get(pk=workspace.pk)
+    wanted = None if workspace_embedder_name(now) == DEFAULT else workspace_embedder(now)
+    return wanted is not None and keep_live(now, wanted.space) is not None
 
 
 def _hold_space(workspace: Workspace, building: EmbeddingSpace, verdict: GateVerdict) -> None:

@@ -32,6 +32,9 @@ def test_one_space_of_an_allowed_embedder_is_built_at_a_time(filled_workspace, e
     with pytest.raises(SpaceConflict, match="retire"):
         build(filled_workspace, embedder="hash:16")
     filled_workspace.refresh_from_db()
+    assert build(filled_workspace, embedder=FIRST).state == "live"  # chosen again, it ends the other's build
+    assert dims(filled_workspace) == {"live": 64, "retired": 512}
+    filled_workspace.refresh_from_db()
     with pytest.raises(SpaceConflict, match="already"):
         build(filled_workspace, embedder=FIRST)
 
