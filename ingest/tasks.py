@@ -13,7 +13,7 @@ from ingest.metrics import SWEEPS
 from ingest.quality_gate.older_chunks import request_replacements
 from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from search.vectors.lifecycle import workspaces_with_expired_spaces
+from search.vectors.lifecycle import workspaces_with_due_spaces
 
 
 @shared_task(name="ingest.run_job")
@@ -38,9 +38,9 @@ def sweep_task() -> None:
 
 @shared_task(name="ingest.end_spaces")
 def end_spaces_task() -> None:
-    """Request embedding jobs that delete the embedding spaces whose retention is over."""
+    """Request embedding jobs that delete expired spaces, or build the model of a workspace's languages."""
     with acting_everywhere():
-        workspace_ids = workspaces_with_expired_spaces()
+        workspace_ids = workspaces_with_due_spaces()
     for workspace_id in workspace_ids:
         with acting_in(workspace_id):
             request_embedding(workspace_id)

@@ -65,7 +65,10 @@ EXTENSION = Extension(
         ("copies of trials", lazy("ingest.quality_gate.trial_copies.delete_trial_copies")),
     ),
     collectors=queue_metrics.COLLECTORS,
-    status_sections=(("embedding", lazy("ingest.progress.embedding_rows")),),
+    status_sections=(
+        ("models", lazy("ingest.services.embedding_status.model_rows")),
+        ("embedding", lazy("ingest.progress.embedding_rows")),
+    ),
     deletion_hooks=(_delete_repositories,),
     document_drawers=(lazy("ingest.renditions.draw.draw_document"),),
     blob_names=(needed_blob_names,),

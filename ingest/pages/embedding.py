@@ -14,6 +14,7 @@ from kebab.errors import InvalidRequest, Problem
 from kebab.identity.models import Workspace
 from kebab.identity.permissions import MANAGERS, Need
 from kebab.pages.page import ActionPage, apply_problem
+from search.models import SpaceState
 
 
 class EmbeddingPage(ActionPage):
@@ -30,8 +31,14 @@ class EmbeddingPage(ActionPage):
         """Build, switch, roll back or delete a space. Raises InvalidRequest, NotFound, and their errors."""
         match request.POST.get("act"):
             case "build":
-                build_space(self.access, embedder=request.POST.get("embedder", ""))
-                messages.success(request, _("Searches use the old model until the new one is ready."))
+                space = build_space(self.access, embedder=request.POST.get("embedder", ""))
+                is_live = space.state == SpaceState.LIVE
+                said = (
+                    _("Searches go on with this model.")
+                    if is_live
+                    else _("Searches use the old model until the new one is ready.")
+                )
+                messages.success(request, said)
             case "switch":
                 switch_space(self.access, force="force" in request.POST)
                 messages.success(request, _("Searches use the new model."))
@@ -55,8 +62,10 @@ class EmbeddingPage(ActionPage):
     def _page(self, request: HttpRequest, workspace: Workspace, **context: Any) -> HttpResponse:
         status = embedding_status(workspace, self.access.reader)
         kept = [(each.live_until, each) for each in status.retired if each.live_until]
+        share = status.english_share
         context |= {
             "status": status,
+            "english_percent": None if share is None else 100 * share,
             "spaces": [each for each in (status.live, status.building, *status.retired) if each],
             "previous": max(kept, default=(None, None), key=itemgetter(0))[1],
             "section": "embedding",

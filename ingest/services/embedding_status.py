@@ -1,6 +1,7 @@
 """The embedder of a workspace and its embedding spaces: how full they are, and what holds them."""
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -15,11 +16,15 @@ from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from search.access.querysets import visible_documents, visible_sources
 from search.access.restrictions import hidden_sources
+from search.embedders.by_language import english_share
 from search.embedders.configured import allowed_embedders, find_maker, workspace_embedder_name
+from search.embedders.spec import DEFAULT
 from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, SpaceState
 from search.retrieval.wire_types import Count, Keyword, NonEmpty, NonNegative, Rank, Score
+from search.vectors.backfill import count_without_vector
 from search.vectors.lifecycle import held_reason, hold
 
+_MOST_ROWS = 200
 _WORSE = "The golden queries get worse."
 _FORCE = "To switch all the same: kebab reembed switch --force"
 
@@ -61,6 +66,9 @@ class EmbeddingStatus:
     workspace: NonEmpty
     #: The name of the one that the workspace is to have.
     embedder: NonEmpty
+    #: Share of documents in English, by which `default` chooses; None: it isn't chosen, none is of a known
+    #: language, or sources are hidden from the reader.
+    english_share: Score | None
     #: Names that it may choose from, the operator's own first.
     allowed: Annotated[tuple[NonEmpty, ...], Keyword("uniqueItems", True)]
     chunks: Count
@@ -103,10 +111,13 @@ def embedding_status(workspace: Workspace, reader: Reader) -> EmbeddingStatus:
         )
         for space in EmbeddingSpace.objects.in_workspace(workspace).order_by("-pk")
     ]
+    embedder = workspace_embedder_name(workspace)
+    share = english_share(workspace) if embedder == DEFAULT and reads_everything else None
     by_state = {state: [each for each in spaces if each.state == state] for state in SpaceState}
     return EmbeddingStatus(
         workspace=workspace.slug,
-        embedder=workspace_embedder_name(workspace),
+        embedder=embedder,
+        english_share=None if share is None else round(share, 6),
         allowed=tuple(allowed_embedders()),
         chunks=chunks,
         live=next(iter(by_state[SpaceState.LIVE]), None),
@@ -116,6 +127,27 @@ def embedding_status(workspace: Workspace, reader: Reader) -> EmbeddingStatus:
         job=None if job is None else job.pk,
         error=None if job is None else job.error or None,
     )
+
+
+def model_rows() -> list[Mapping[str, object]]:
+    """Return the models of the workspaces with vectors, and what replaces them; of at most 200, by slug."""
+    spaces = EmbeddingSpace.objects.select_related("workspace").order_by("workspace__slug")
+    building = {space.workspace_id: space for space in spaces.filter(state=SpaceState.BUILDING)}
+    return [
+        {
+            "workspace": space.workspace.slug,
+            "model": space.model,
+            "embedder": workspace_embedder_name(space.workspace),
+            **_next_model(building.get(space.workspace_id)),
+        }
+        for space in spaces.filter(state=SpaceState.LIVE)[:_MOST_ROWS]
+    ]
+
+
+def _next_model(space: EmbeddingSpace | None) -> dict[str, object]:
+    if space is None:
+        return {"next": None, "missing": None, "held": None}
+    return {"next": space.model, "missing": count_without_vector(space), "held": held_reason(space)}
 
 
 def _readable_rows(

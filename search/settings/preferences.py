@@ -72,8 +72,8 @@ PREFERENCES = (
         validate=one_of(lambda: tuple(allowed_embedders())),
         label=_("Embedding model"),
         about=_(
-            "Applies to the first documents; run kebab reembed to change it later. Without a model only words"
-            " are searched."
+            "default goes by the languages of the documents. Any other applies to the first documents; run"
+            " kebab reembed to change it later. Without a model only words are searched."
         ),
         choices=_embedder_choices,
     ),

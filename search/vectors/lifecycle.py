@@ -11,16 +11,20 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from kebab.identity.models import Workspace
 from search.embedders.base import SpaceIdentity
+from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
+from search.embedders.by_language import MANY_OTHERS, has_choice
+from search.embedders.configured import workspace_embedder_name
+from search.embedders.spec import DEFAULT
 from search.errors import SpaceConflict
-from search.models import EmbeddingSpace, SpaceState
+from search.models import Document, EmbeddingSpace, SpaceState
 from search.vectors.backfill import count_without_vector
-from search.vectors.spaces import identity_fields, is_made_by
+from search.vectors.spaces import UNDETERMINED, identity_fields, is_made_by
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +42,29 @@ def expired_spaces(workspace: Workspace) -> "QuerySet[EmbeddingSpace]":
     return spaces.filter(state=SpaceState.RETIRED, retire_at__lte=Now()).order_by("retire_at", "pk")
 
 
-def workspaces_with_expired_spaces() -> list[uuid.UUID]:
-    """Return the workspaces that have an expired space."""
+def workspaces_with_due_spaces() -> set[uuid.UUID]:
+    """Return the workspaces that have an expired space, or whose languages ask for the other local model."""
     expired = EmbeddingSpace.objects.filter(state=SpaceState.RETIRED, retire_at__lte=Now())
-    return list(expired.order_by("workspace_id").values_list("workspace_id", flat=True).distinct())
+    outgrown = outgrown_workspaces() if has_choice() else []
+    return {*expired.values_list("workspace_id", flat=True), *(workspace.pk for workspace in outgrown)}
+
+
+def outgrown_workspaces() -> list[Workspace]:
+    """Return the workspaces on `default` that build nothing and whose languages ask for the other model.
+
+    Stored shares decide on those in English; others return to English once all documents are.
+    """
+    others = Document.objects.exclude(Q(lang__in=("en", UNDETERMINED)) | Q(lang__startswith="en-"))
+    building = EmbeddingSpace.objects.filter(state=SpaceState.BUILDING)
+    of_workspace = {"workspace_id": OuterRef("workspace_id")}
+    outgrown = Q(model=ENGLISH_MODEL, known_share__lte=1 - MANY_OTHERS) | (
+        Q(model=MULTILINGUAL_MODEL, known_share__isnull=False) & ~Exists(others.filter(**of_workspace))
+    )
+    live = EmbeddingSpace.objects.filter(
+        outgrown, ~Exists(building.filter(**of_workspace)), state=SpaceState.LIVE
+    )
+    found = [space.workspace for space in live.select_related("workspace").order_by("workspace__slug")]
+    return [workspace for workspace in found if workspace_embedder_name(workspace) == DEFAULT]
 
 
 def start_build(

@@ -20,9 +20,10 @@ REMEDY = (
     "Set KEBAB_EMBEDDER back to the model that made them, or name that one in KEBAB_EMBEDDERS;"
     " kebab reembed changes the model."
 )
+#: The language of documents in none that is known.
+UNDETERMINED = "und"
 
 _SAMPLED_DOCUMENTS = 5_000
-_UNDETERMINED = "und"
 _IDENTITY = ("model", "revision", "dim", "query_prefix", "passage_prefix")
 
 
@@ -151,7 +152,7 @@ def language_share(workspace_id: uuid.UUID, is_among: Callable[[str], bool]) -> 
     documents = Document.objects.in_workspace(workspace_id)
     # Ids are hashes, so the first ones are a random sample.
     sample = documents.order_by("doc_id").values_list("lang", flat=True)[:_SAMPLED_DOCUMENTS]
-    langs = [lang.partition("-")[0] for lang in sample if lang != _UNDETERMINED]
+    langs = [lang.partition("-")[0] for lang in sample if lang != UNDETERMINED]
     return sum(map(is_among, langs)) / len(langs) if langs else None
 
 

@@ -69,7 +69,12 @@ def _show(workspace: WorkspaceApi, terminal: Terminal) -> int:
         return Exit.DONE
     spaces = [each for each in (status["live"], status["building"], *status["retired"]) if each]
     terminal.table(_COLUMNS, map(_row, spaces))
-    terminal.remark(f"{workspace.slug} has {status['chunks']} chunks; its embedder: {status['embedder']}.")
+    share = status["english_share"]
+    languages = (
+        "" if share is None else f", by its languages ({100 * share:.1f} % of the documents in English)"
+    )
+    embedder = f"{status['embedder']}{languages}"
+    terminal.remark(f"{workspace.slug} has {status['chunks']} chunks; its embedder: {embedder}.")
     if status["building"] and status["building"]["held"]:
         terminal.remark(f"Space {status['building']['id']} waits: {status['building']['held']}")
     if status["error"]:
