@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 
 from ingest.errors import JobFailed
 from ingest.services.embedding_status import hold_for_gate
@@ -68,12 +69,15 @@ def embedding_goals(workspace: Workspace) -> list[EmbeddingGoal]:
 def _follow_languages(live: EmbeddingSpace) -> None:
     """Start building the model of the workspace's languages beside the live one, if `default` is chosen."""
     with transaction.atomic():
-        states = {space.pk: space.state for space in lock_spaces(live.workspace_id)}
-        workspace = Workspace.objects.get(pk=live.workspace_id)  # somebody may have chosen until the lock
-        wanted = workspace_embedder(workspace)
-        if workspace_embedder_name(workspace) != DEFAULT or wanted is None or is_made_by(live, wanted.space):
+        lock_spaces(live.workspace_id)
+        # Read after the lock: others may have built or chosen until then.
+        workspace = Workspace.objects.get(pk=live.workspace_id)
+        spaces = EmbeddingSpace.objects.in_workspace(workspace)
+        states = dict(spaces.filter(Q(pk=live.pk) | Q(state=SpaceState.BUILDING)).values_list("pk", "state"))
+        if workspace_embedder_name(workspace) != DEFAULT or states != {live.pk: SpaceState.LIVE}:
             return
-        if states.get(live.pk) == SpaceState.LIVE and SpaceState.BUILDING not in states.values():
+        wanted = workspace_embedder(workspace)
+        if wanted is not None and not is_made_by(live, wanted.space):
             space = start_build(workspace, wanted.space)
             facts = {"space": space.pk, "english_share": english_share(workspace)}
             audit.record_person("kebab", "embedding.building", str(space), workspace=workspace, **facts)

@@ -4,6 +4,8 @@ import pytest
 
 from search.embedders import configured as embedding
 from search.embedders.hash_embedder import HashEmbedder
+from search.embedders.spec import DEFAULT, ENGLISH, MULTILINGUAL
+from tests.integration.search.embedders.local_models import install, use, write_in
 from tests.integration.search.vectors.indexes import drop_indexes
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import embed
@@ -53,3 +55,28 @@ def filled_workspace(workspace):
     sync(workspace)
     assert embed(workspace).state == "succeeded"
     return workspace
+
+
+@pytest.fixture
+def local_models(embedders, monkeypatch):
+    """Use stand-ins of both local models; the operator's choice is `default`."""
+    embedders(DEFAULT, "hash")
+    install(monkeypatch, ENGLISH, MULTILINGUAL)
+    use(monkeypatch)
+    yield
+    embedding._load_embedder.cache_clear()
+
+
+@pytest.fixture
+def team(transactional_db, mirrors, local_models):
+    """Yield a workspace on `default`."""
+    yield make_workspace()
+    finish_syncs()
+
+
+@pytest.fixture
+def english_team(team):
+    """Return a workspace on `default` with 20 documents in English and their vectors."""
+    write_in(team, "en", 20)
+    assert embed(team).state == "succeeded"
+    return team
