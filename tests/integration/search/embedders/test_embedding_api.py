@@ -4,18 +4,24 @@ from datetime import datetime
 
 import pytest
 
+from ingest.jobs.kinds.embedding_goals import embedding_goals
 from ingest.models import Job
 from ingest.services import embedding_status
 from kebab.identity.models import AuditEvent
+from kebab.identity.reader import Reader
 from kebab.people.audit import operator_actor
+from kebab.people.workspaces import store_settings
+from search.corpus import ensure_source
 from search.embedders.hash_embedder import HashEmbedder
+from search.embedders.spec import DEFAULT, ENGLISH, MULTILINGUAL
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
 from tests.cli.commands import error_of, run_json
 from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.local_models import MODELS, write_in
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import address
-from tests.support.corpus import make_workspace, write
+from tests.support.corpus import make_workspace, restrict, write
 from tests.support.jobs import embed, work
 from tests.support.schemas import validate
 
@@ -184,6 +190,21 @@ def test_a_workspace_may_choose_before_its_first_vector(client, workspace):
     write(workspace, "a.md", "one")
     embed(workspace)
     assert EmbeddingSpace.objects.get().dim == 512
+
+
+def test_status_tells_the_share_in_english_by_which_the_model_is_chosen(english_team):
+    write_in(english_team, "de", 5)
+    embedding_goals(english_team)
+    status = verb("status")
+    assert (status["embedder"], status["english_share"]) == (DEFAULT, 0.8)
+    assert [status[state]["embedder"] for state in ("live", "building")] == [ENGLISH, MULTILINGUAL]
+    (row,) = embedding_status.model_rows()
+    assert (row["model"], row["next"], row["missing"]) == (MODELS[ENGLISH], MODELS[MULTILINGUAL], 25)
+
+    restrict(ensure_source(english_team, "closed", kind="upload"))
+    assert embedding_status.embedding_status(english_team, Reader()).english_share is None
+    store_settings(english_team, {"embedder": ENGLISH})
+    assert verb("status")["english_share"] is None
 
 
 def test_only_managers_change_the_model(embedded_workspace):

@@ -3,9 +3,11 @@
 import pytest
 
 from ingest.models import Job
+from search.embedders.spec import ENGLISH
 from search.errors import GateOutOfTime, GoldenQueriesWorse
 from search.models import SpaceState
 from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.local_models import write_in
 from tests.pages.search.shelf import make_member
 from tests.support.actors import Role
 from tests.support.corpus import write
@@ -32,6 +34,16 @@ def test_model_is_built_switched_to_and_gone_back_from(client, page):
     assert states(client.get(page)) == [(SECOND, SpaceState.LIVE), (FIRST, SpaceState.RETIRED)]
     client.post(page, {"act": "roll_back"})
     assert states(client.get(page)) == [(FIRST, SpaceState.LIVE), (SECOND, SpaceState.RETIRED)]
+
+
+def test_page_shows_the_languages_that_chose_the_model(client, english_team):
+    client.force_login(make_member(english_team, "ann@example.org", Role.ADMIN))
+    page = f"/w/{english_team.slug}/settings/embedding"
+    write_in(english_team, "de", 5)
+    response = client.get(page)
+    assert (response.context["english_percent"], "80 %" in response.content.decode()) == (80.0, True)
+    client.post(page, {"act": "build", "embedder": ENGLISH})
+    assert client.get(page).context["english_percent"] is None
 
 
 def test_space_in_preparation_is_deleted(client, page):

@@ -13,12 +13,16 @@ from django.db.models.functions import Now
 
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
+from search.embedders.by_language import has_choice
 from search.models import EmbeddingSpace
+from search.retrieval.types import Mode
 from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.local_models import kinds
 from tests.integration.search.embedders.spaces import build, dims, in_space, open_job, space_in
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
+from tests.support.search import ask, sync
 
 pytestmark = pytest.mark.slow
 
@@ -75,3 +79,28 @@ def test_killed_build_resumes_after_its_last_stored_batch(filled_workspace, embe
     job = work(job)
     assert (job.state, embedded_dims) == ("succeeded", [512] * (150 - 64))
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
+
+
+@pytest.mark.skipif(not has_choice(), reason="needs both local models")
+def test_worker_killed_while_languages_change_the_model_switches_it_once(workspace, embedders):
+    embedders("default")
+    for n in range(40):
+        write(workspace, f"en-{n}.md", f"The canteen opens at noon on day {n}.")
+    environment = {"KEBAB_EMBEDDER": "default", "KEBAB_EMBEDDERS": ""}
+    assert run_worker(request_embedding(workspace.pk), **environment).returncode == 0
+    for n in range(30):
+        write(workspace, f"de-{n}.md", f"Die Kantine öffnet am Tag {n} um zwölf.", lang="de")
+    sync(workspace)
+    job = request_embedding(workspace.pk)
+    for point in ("after_claim", "after_vectors", "after_vectors", None):
+        done = run_worker(job, **environment, KEBAB_FAILPOINT=point or "")
+        assert done.returncode == (0 if point is None else -signal.SIGKILL), done.stderr
+        answer = ask(workspace, "When does the canteen open?", Mode.HYBRID)
+        assert (answer.degraded, answer.hits[0].doc_path[:3]) == ((), "en-")
+        Job.objects.update(lease_until=Now() - timedelta(seconds=1), due_at=Now())
+
+    assert kinds(workspace) == {"live": "multilingual", "retired": "english"}
+    for space in EmbeddingSpace.objects.all():
+        assert (count_without_vector(space), in_space(space).count()) == (0, 70)
+    answer = ask(workspace, "Wann öffnet die Kantine?", Mode.HYBRID)
+    assert (answer.degraded, "multilingual-e5-small" in answer.index_version) == ((), True)
