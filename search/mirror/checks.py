@@ -108,9 +108,7 @@ def _check_model(workspace: Workspace, space: LiveSpace, wrong: str | None) -> C
     detail = f"{made} made the vectors and embeds queries"
     is_wanted = wanted is None or is_made_by(space, wanted.space)
     if asked == DEFAULT and (is_wanted or space.model in LOCAL_KINDS):
-        detail += (
-            ", as its languages ask for" if is_wanted else "; its languages ask for the other, which follows"
-        )
+        detail += ", by its languages" if is_wanted else "; its languages ask for another, which follows"
     elif not is_wanted:
         remedy = f"Run: kebab reembed --workspace {workspace.slug}"
         return warning_result(name, f"{detail}, {asked} is asked for", remedy)
