@@ -133,21 +133,21 @@ def model_rows() -> list[Mapping[str, object]]:
     """Return the models of the workspaces with vectors, and what replaces them; of at most 200, by slug."""
     spaces = EmbeddingSpace.objects.select_related("workspace").order_by("workspace__slug")
     building = {space.workspace_id: space for space in spaces.filter(state=SpaceState.BUILDING)}
+    live = [
+        (space, building.get(space.workspace_id))
+        for space in spaces.filter(state=SpaceState.LIVE)[:_MOST_ROWS]
+    ]
     return [
         {
             "workspace": space.workspace.slug,
-            "model": space.model,
             "embedder": workspace_embedder_name(space.workspace),
-            **_next_model(building.get(space.workspace_id)),
+            "model": space.model,
+            "next": following and following.model,
+            "missing": following and count_without_vector(following),
+            "held": following and held_reason(following),
         }
-        for space in spaces.filter(state=SpaceState.LIVE)[:_MOST_ROWS]
+        for space, following in live
     ]
-
-
-def _next_model(space: EmbeddingSpace | None) -> dict[str, object]:
-    if space is None:
-        return {"next": None, "missing": None, "held": None}
-    return {"next": space.model, "missing": count_without_vector(space), "held": held_reason(space)}
 
 
 def _readable_rows(

@@ -5,6 +5,7 @@ from threading import Barrier, Thread
 import pytest
 from django.db import connection
 
+from ingest.cli.judged_documents import embed_all
 from ingest.jobs.kinds.embedding_goals import embedding_goals
 from ingest.models import Job
 from ingest.tasks import end_spaces_task
@@ -84,6 +85,12 @@ def test_workspace_that_starts_in_another_language_has_its_model_at_once(team):
     assert kinds(team) == {"live": MULTILINGUAL}
     sync(team)
     assert ask(team, "pear de2", Mode.VECTOR).hits[0].doc_path == "de-2.md"
+
+
+def test_judged_set_is_embedded_by_the_model_of_its_languages(team):
+    write_in(team, "ja", 2)
+    embed_all(team, lambda _: None)
+    assert kinds(team) == {"live": MULTILINGUAL}
 
 
 def test_chosen_embedder_ignores_languages(english_team):
