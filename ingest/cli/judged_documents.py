@@ -97,12 +97,15 @@ class Loader:
         loaded.names[replace_document(place, draft).doc_id.hex] = name
 
 
-def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
+def embed_all(
+    workspace: Workspace, advance: Callable[[int], None], searches: Iterable[str] | None = None
+) -> None:
     """Embed the workspace's chunks, and build the vector index that so many need. Raises EmbedderUnavailable.
 
-    `advance` is called with the size of each batch. Without an embedder nothing is done.
+    The languages of `searches` choose a model as those of documents do. `advance` is called with the size of
+    each batch. Without an embedder nothing is done.
     """
-    embedder = workspace_embedder(workspace)
+    embedder = workspace_embedder(workspace, searches)
     if embedder is None:
         return
     space = ensure_live_space(workspace, embedder.space)

@@ -66,8 +66,8 @@ class EmbeddingStatus:
     workspace: NonEmpty
     #: The name of the one that the workspace is to have.
     embedder: NonEmpty
-    #: Share of documents in English, by which `default` chooses; None: it isn't chosen, none is of a known
-    #: language, or sources are hidden from the reader.
+    #: Share in English of documents, or of searches if smaller, by which `default` chooses; None: it isn't
+    #: chosen, no language is known, or sources are hidden from the reader.
     english_share: Score | None
     #: Names that it may choose from, the operator's own first.
     allowed: Annotated[tuple[NonEmpty, ...], Keyword("uniqueItems", True)]

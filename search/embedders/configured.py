@@ -5,7 +5,7 @@ live space, while another space is being built.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -57,14 +57,17 @@ def workspace_embedder_name(workspace: Workspace) -> str:
     return chosen if chosen is not None and chosen in allowed else next(iter(allowed))
 
 
-def workspace_embedder(workspace: Workspace) -> Embedder | None:
-    """Return the workspace's embedder, None for `none`; `default` is resolved. Raises EmbedderUnavailable."""
-    return get_embedder(resolve_default(workspace, workspace_embedder_name(workspace)))
+def workspace_embedder(workspace: Workspace, searches: Iterable[str] | None = None) -> Embedder | None:
+    """Return the workspace's embedder, None for `none`; `default` is resolved. Raises EmbedderUnavailable.
+
+    `searches` are the latest of the workspace, None for those of its log.
+    """
+    return get_embedder(resolve_default(workspace, workspace_embedder_name(workspace), searches))
 
 
-def resolve_default(workspace: Workspace, name: str) -> str:
+def resolve_default(workspace: Workspace, name: str, searches: Iterable[str] | None = None) -> str:
     """Return `name`, for `default` the name of the local model that suits the workspace's languages."""
-    return model_for(workspace) if name == DEFAULT else name
+    return model_for(workspace, searches) if name == DEFAULT else name
 
 
 def get_embedder(name: str) -> Embedder | None:

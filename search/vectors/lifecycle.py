@@ -18,11 +18,11 @@ from django.utils import timezone
 from kebab.identity.models import Workspace
 from search.embedders.base import SpaceIdentity
 from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
-from search.embedders.by_language import MANY_OTHERS, has_choice
+from search.embedders.by_language import MANY_OTHERS, has_choice, wants_other_model
 from search.embedders.configured import workspace_embedder_name
 from search.embedders.spec import DEFAULT
 from search.errors import SpaceConflict
-from search.models import Document, EmbeddingSpace, SpaceState
+from search.models import AskedQuery, Document, EmbeddingSpace, SpaceState
 from search.vectors.backfill import count_without_vector
 from search.vectors.spaces import UNDETERMINED, identity_fields, is_made_by
 
@@ -45,20 +45,24 @@ def expired_spaces(workspace: Workspace) -> "QuerySet[EmbeddingSpace]":
 def workspaces_with_due_spaces() -> set[uuid.UUID]:
     """Return the workspaces that have an expired space, or whose languages ask for the other local model."""
     expired = EmbeddingSpace.objects.filter(state=SpaceState.RETIRED, retire_at__lte=Now())
-    outgrown = outgrown_workspaces() if has_choice() else []
+    outgrown = filter(wants_other_model, outgrown_workspaces()) if has_choice() else ()
     return {*expired.values_list("workspace_id", flat=True), *(workspace.pk for workspace in outgrown)}
 
 
 def outgrown_workspaces() -> list[Workspace]:
-    """Return the workspaces on `default` that build nothing and whose languages ask for the other model.
+    """Return the workspaces on `default` that build nothing and whose languages may ask for the other model.
 
-    Stored shares decide on those in English; others return to English once all documents are.
+    Their stored share says so, their documents are all in English, or they searched without vectors, as in
+    other languages than the model's.
     """
     others = Document.objects.exclude(Q(lang__in=("en", UNDETERMINED)) | Q(lang__startswith="en-"))
     building = EmbeddingSpace.objects.filter(state=SpaceState.BUILDING)
     of_workspace = {"workspace_id": OuterRef("workspace_id")}
-    outgrown = Q(model=ENGLISH_MODEL, known_share__lte=1 - MANY_OTHERS) | (
-        Q(model=MULTILINGUAL_MODEL, known_share__isnull=False) & ~Exists(others.filter(**of_workspace))
+    without = AskedQuery.objects.filter(degraded__contains=["vector"])
+    outgrown = (
+        Q(model=ENGLISH_MODEL, known_share__lte=1 - MANY_OTHERS)
+        | (Q(model=ENGLISH_MODEL) & Exists(without.filter(**of_workspace)))
+        | (Q(model=MULTILINGUAL_MODEL, known_share__isnull=False) & ~Exists(others.filter(**of_workspace)))
     )
     live = EmbeddingSpace.objects.filter(
         outgrown, ~Exists(building.filter(**of_workspace)), state=SpaceState.LIVE

@@ -91,7 +91,7 @@ class JudgedSetRuns:
                 embedded += more
                 progress.show(embedded, chunks)
 
-            embed_all(workspace, advance_by)
+            embed_all(workspace, advance_by, judged.topics.values())
             progress.finish()
         return loaded
 

@@ -71,7 +71,9 @@ def _show(workspace: WorkspaceApi, terminal: Terminal) -> int:
     terminal.table(_COLUMNS, map(_row, spaces))
     share = status["english_share"]
     languages = (
-        "" if share is None else f", by its languages ({100 * share:.1f} % of the documents in English)"
+        ""
+        if share is None
+        else f", by its languages ({100 * share:.1f} % of documents or searches in English)"
     )
     embedder = f"{status['embedder']}{languages}"
     terminal.remark(f"{workspace.slug} has {status['chunks']} chunks; its embedder: {embedder}.")

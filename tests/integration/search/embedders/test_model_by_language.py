@@ -4,6 +4,7 @@ from threading import Barrier, Thread
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from ingest.cli.judged_documents import embed_all
 from ingest.jobs.kinds.embedding_goals import embedding_goals
@@ -18,9 +19,10 @@ from search.corpus import delete_documents
 from search.embedders.by_language import model_for
 from search.embedders.configured import workspace_embedder, workspace_embedder_name
 from search.embedders.spec import DEFAULT, ENGLISH, MULTILINGUAL
-from search.models import Document, EmbeddingSpace
+from search.models import AskedQuery, Document, EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.backfill import count_without_vector
+from search.vectors.lifecycle import workspaces_with_due_spaces
 from search.vectors.spaces import ensure_live_space
 from tests.integration.ingest.quality_gate.conftest import judge_golden
 from tests.integration.search.embedders.local_models import Misled, StandIn, install, kinds, use, write_in
@@ -280,3 +282,24 @@ def test_killed_worker_leaves_searches_and_one_switch(english_team, monkeypatch,
     for space in EmbeddingSpace.objects.in_workspace(english_team):
         assert (count_without_vector(space), in_space(space).count()) == (0, 50)
     assert ask(english_team, "pear de29", Mode.VECTOR).hits[0].doc_path == "de-29.md"
+
+
+def test_searches_in_other_languages_choose_the_model_too(team):
+    write(team, "a.md", "The canteen opens at noon.", lang="en")
+    german, english = "Wie lange kann man die Ware zurückgeben?", "How long is the warranty of the printer?"
+    for asked, kind in (
+        ([german] * 2, ENGLISH), ([german] * 3, MULTILINGUAL), ([german] * 3 + [english] * 60, ENGLISH)
+    ):  # fmt: skip
+        AskedQuery.objects.all().delete()
+        assert model_for(team, asked) == kind
+        AskedQuery.objects.bulk_create(
+            AskedQuery(
+                workspace=team, text=text, door="page", mode="hybrid", hits=1, took_ms=1,
+                asked_at=timezone.now(), degraded=["vector"],
+            )
+            for text in asked
+        )  # fmt: skip
+        assert model_for(team) == kind
+        live = ensure_live_space(team, StandIn(ENGLISH).space)
+        assert (team.pk in workspaces_with_due_spaces()) == (kind == MULTILINGUAL)
+        live.delete()
