@@ -1,4 +1,4 @@
-"""How close a question and the passages found for it are by their vectors, as evidence of an answer."""
+"""Closeness of a question and the passages found for it by their vectors, as evidence of an answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

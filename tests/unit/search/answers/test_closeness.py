@@ -39,7 +39,7 @@ def test_contrast_of_the_multilingual_model_counts(other, following, closeness):
     assert measure_closeness(found, window(0.76))["a"] == pytest.approx(closeness)
 
 
-def test_usual_cosine_stands_in_for_that_of_a_middling_candidate():
+def test_usual_cosine_counts_where_candidates_are_too_few():
     assert measure_closeness([hit("a", 0.88)], window(None)) == measure_closeness(
         [hit("a", 0.88)], window(0.76)
     )
