@@ -1,4 +1,4 @@
-"""How close a question and its passages are by their vectors."""
+"""Closeness of a question and its passages by their vectors."""
 
 from types import SimpleNamespace
 
