@@ -194,6 +194,7 @@ class Hit(TypedDict):
     date: str
     author: str | None
     related: bool
+    other_language: bool
     also_in: list[str]
     sections: list[dict[str, Any]] | None
     section_count: int | None
