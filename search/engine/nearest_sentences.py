@@ -1,6 +1,7 @@
 """The sentence of a passage that is nearest to a query in meaning, where it has none of the words."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -31,8 +32,10 @@ class NearestSentences:
             return None
         self._budget -= len(texts)
         try:
-            vectors = self._embedder.embed_passages(texts)
-            return int(np.argmax(vectors @ self._embedder.embed_query(self._query)))
+            query = self._embedder.embed_query(self._query)
+            # Embedders are told apart by identity.
+            vectors = [_vector_of(self._embedder, text) for text in texts]  # type: ignore[arg-type]
+            return int(np.argmax([vector @ query for vector in vectors]))
         except EmbedderUnavailable:
             return None
 
@@ -41,6 +44,13 @@ class NearestSentences:
         spans = list(_sentence_spans(text))
         found = self.nearest([text[start:end] for start, end in spans])
         return None if found is None else spans[found]
+
+
+# Pages that are found often are found again: 3 MB.
+@lru_cache(maxsize=2_000)
+def _vector_of(embedder: Embedder, text: str) -> np.ndarray:
+    vector: np.ndarray = embedder.embed_passages([text])[0]
+    return vector
 
 
 def _sentence_spans(text: str) -> Iterator[Span]:
