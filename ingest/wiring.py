@@ -62,7 +62,7 @@ EXTENSION = Extension(
     ),
     init_steps=(
         ("credentials of sources", lazy("ingest.connectors.git.credentials.rotate_credentials")),
-        ("copies of trials", lazy("ingest.quality_gate.trial_copies.delete_trial_copies")),
+        ("copies of trials", lazy("ingest.quality_gate.gate.delete_trial_copies")),
     ),
     collectors=queue_metrics.COLLECTORS,
     status_sections=(

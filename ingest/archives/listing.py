@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ingest.archives.errors import ArchiveOverLimit
-from ingest.archives.limits import ArchiveLimits, Budget
 from ingest.archives.names import is_packed, member_parts
-from ingest.archives.types import Archive, Member, MemberKind
+from ingest.archives.types import Archive, ArchiveLimits, Budget, Member, MemberKind
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.ignore_files import MAX_IGNORE_FILE_BYTES
+from ingest.connectors.ignore import MAX_IGNORE_FILE_BYTES
 from ingest.connectors.tree import FileFacts, printable_path, readable_name, walk_tree
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SKIPPED_DIRECTORIES, SkipReason, WalkRules

@@ -20,8 +20,7 @@ from ingest.archives.errors import (
     ArchiveRefused,
     MemberBroken,
 )
-from ingest.archives.limits import Budget
-from ingest.archives.types import PIECE_BYTES, Member, MemberKind, read_whole
+from ingest.archives.types import PIECE_BYTES, Budget, Member, MemberKind, read_whole
 from ingest.connectors.walk_rules import SkipReason
 from search.documents.charset_guess import FILE_NAME_CHARSETS, guess_charset
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
-from ingest.parsers.table_header import HEADER_ROWS, find_header
+from ingest.chunking.types import Drafts, SectionContext
+from ingest.parsers.outline_writer import HEADER_ROWS, find_header
 from ingest.parsers.types import Block, LineSpan
 
 #: A header of more than this share of a chunk, one in so many, is not repeated.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from ingest.connectors.chosen_folders import ChosenFolders, ExcludedFolders
-from ingest.connectors.ignore import IgnoreRules
-from ingest.connectors.ignore_files import MAX_IGNORE_FILE_BYTES, IgnoreFiles
+from ingest.connectors.ignore import MAX_IGNORE_FILE_BYTES, IgnoreFiles, IgnoreRules
 from ingest.connectors.types import Entry, FoundFile, SkippedFile
 from ingest.connectors.walk_rules import (
     LEAST_PROSE_FILES,

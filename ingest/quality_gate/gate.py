@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from ingest.jobs.items.chunk_size import CHUNK_TOKENS
 from ingest.jobs.kinds.rechunk import request_new_chunks
-from kebab.identity.caller import Access
+from kebab.identity.caller import Access, operator_access
 from kebab.identity.models import Workspace
+from kebab.people.deletion import delete_workspace
 from kebab.people.workspace_settings.hooks import SettingsChange, changed_settings, proposed_workspace
 from search.errors import ChangeUntested
-from search.evaluation.gate import Advance, GateVerdict, golden_topics
+from search.evaluation.gate import ACTOR, Advance, GateVerdict, golden_topics
 from search.evaluation.guard import settings_verdict
 from search.mirror.sync.snapshot import STEMMING
 
@@ -53,3 +54,12 @@ def rechunk_if_changed(access: Access, workspace: Workspace, changed: frozenset[
     """Request rechunking of all documents if the chunk size has changed."""
     if CHUNK_TOKENS in changed:
         request_new_chunks(workspace, requested_by=access.actor)
+
+
+_SLUG = "^gate-copy-[0-9a-f]{16}$"
+
+
+def delete_trial_copies() -> None:
+    """Delete the copies. They have no members, and nothing else creates such slugs."""
+    for copy in Workspace.objects.filter(slug__regex=_SLUG, memberships=None):
+        delete_workspace(operator_access(copy, ACTOR))

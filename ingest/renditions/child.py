@@ -11,8 +11,7 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.registry import parse
 from ingest.parsers.types import PageSpan, ParsedDocument
 from ingest.renditions import parts
-from ingest.renditions.from_blocks import parts_of_blocks, parts_of_notebook
-from ingest.renditions.from_tables import parts_of_table
+from ingest.renditions.from_blocks import parts_of_blocks, parts_of_notebook, parts_of_table
 from ingest.renditions.parts import Part
 from kebab.sandbox.child import serve
 from kebab.sandbox.frames import Header

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from ingest.parsers.table_header import CELL_BORDER
+from ingest.parsers.data.table import find_layout, record_starts
+from ingest.parsers.outline_writer import CELL_BORDER
 from ingest.parsers.types import Block, LineSpan, Outline
 from ingest.renditions import parts
 from ingest.renditions.parts import Part
@@ -147,3 +148,27 @@ def places_of(outline: Outline) -> Place:
         return lambda number: (number, number)
     spans = [(span.start, max(span.start, span.end)) for span in origins if isinstance(span, LineSpan)]
     return lambda number: spans[number - 1]
+
+
+#: Further records are in the source only.
+MAX_RECORDS = 20_000
+
+
+def parts_of_table(outline: Outline) -> Iterator[Part]:
+    """Yield the lines above the table, then the table."""
+    layout = None if outline.origins else find_layout(outline.lines)  # lines of named cells are no table
+    if layout is None or layout.delimiter is None:
+        yield from parts_of_blocks(outline)
+        return
+    above = [line for line in outline.lines[: layout.first - 1] if line.strip()]
+    if above:
+        yield parts.paragraph([parts.clip(" ".join(above))], 1, layout.first - 1)
+    starts = record_starts(outline.lines, layout)
+    ends = [*(start - 1 for start in starts[1:]), len(outline.lines)]
+    reader = layout.records(outline.lines[layout.first - 1 :])
+    rows = [
+        parts.row([[parts.clip(cell)] for cell in record], start, end)
+        for start, end, record in zip(starts[:MAX_RECORDS], ends, reader, strict=False)
+        if record
+    ]
+    yield from parts.tables(rows, has_header=any(block.kind == "heading" for block in outline.blocks))

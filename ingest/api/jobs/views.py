@@ -1,15 +1,20 @@
 """`/workspaces/{ws}/jobs`: watch, cancel and retry jobs."""
 
+import asyncio
+import logging
 import uuid
-from typing import ClassVar
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from asgiref.sync import sync_to_async
+from django.db import connection
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.api.jobs.events import job_events
 from ingest.api.jobs.serializers import (
     AskedJobSerializer,
     JobItemSerializer,
@@ -19,15 +24,88 @@ from ingest.api.jobs.serializers import (
     ReportedJobSerializer,
 )
 from ingest.api.querysets import check_replay, get_job, job_response, readable_jobs
-from ingest.models import JobItem
+from ingest.models import Job, JobItem
 from ingest.services.jobs import cancel_job, retry_job
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.outages import OUTAGES, outage_of
 from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.caller import Access, refresh_access
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need
+from kebab.tenancy.current_workspace import acting_in
+
+logger = logging.getLogger(__name__)
+
+_POLL_S = 0.25
+# A change of these fields causes an event; the rate is left out, as it changes all the time.
+_PROGRESS = (
+    "state",
+    "items_total",
+    "items_done",
+    "bytes_done",
+    "chunks_done",
+    "current_path",
+    "cancel_requested",
+    "error",
+)
+
+Event = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Snapshot:
+    """The state of the job at one moment."""
+
+    progress: tuple[Any, ...]
+    job: dict[str, Any]
+    #: The job with its report, once it has finished.
+    final_job: dict[str, Any] | None
+
+
+async def job_events(access: Access, job_id: uuid.UUID) -> AsyncIterator[Event]:
+    """Yield a `progress` event first and at every change, and an `end` event last.
+
+    The stream ends without an `end` event when the job is deleted, the caller loses access, or the database
+    fails.
+    """
+    last_progress: tuple[Any, ...] | None = None
+    while (snapshot := await sync_to_async(_read_snapshot)(access, job_id)) is not None:
+        if snapshot.progress != last_progress:
+            last_progress = snapshot.progress
+            yield "progress", snapshot.job
+        if snapshot.final_job is not None:
+            yield "end", snapshot.final_job
+            return
+        await asyncio.sleep(_POLL_S)
+
+
+def _read_snapshot(access: Access, job_id: uuid.UUID) -> _Snapshot | None:
+    try:
+        with acting_in(access.workspace.pk):
+            current = refresh_access(access)
+            if current is None or not current.scopes:
+                return None
+            job = readable_jobs(current).filter(pk=job_id).first()
+            return None if job is None else _build_snapshot(job)
+    except OUTAGES as error:
+        if outage_of(error) is None:
+            raise
+        logger.warning("the events of job %s break off: %s", job_id, error)
+        return None
+    finally:
+        connection.close()  # there may be many streams, so none holds a connection between two polls
+
+
+def _build_snapshot(job: Job) -> _Snapshot:
+    return _Snapshot(
+        progress=tuple(getattr(job, name) for name in _PROGRESS),
+        job=dict(JobSerializer(job).data),
+        final_job=dict(ReportedJobSerializer(job).data) if job.is_finished else None,
+    )
+
 
 _WATCH = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)

@@ -5,9 +5,14 @@ from typing import Any
 
 from ingest.cli.evaluation.arguments import number
 from ingest.cli.evaluation.lookup import find_run, shown_id
-from ingest.cli.evaluation.run_topics import measures
+from ingest.cli.evaluation.run_topics import (
+    comparison_table,
+    differences_table,
+    figures_table,
+    measures,
+    run_facts,
+)
 from ingest.cli.evaluation.subcommands import Options, Subcommand
-from ingest.cli.evaluation.tables import comparison_table, differences_table, figures_table, run_facts
 from ingest.services.evaluation import cancel_and_delete_run
 from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, table

@@ -16,14 +16,12 @@ from ingest.connectors.git.address import (
     parse_address,
     repository_url,
 )
-from ingest.connectors.git.blobs import BlobReader
 from ingest.connectors.git.command import Git
 from ingest.connectors.git.credentials import Credentials, decrypt_credentials
 from ingest.connectors.git.environment import git_environment, local_environment, write_config
 from ingest.connectors.git.local_copy import CopyPaths, delete_orphans, lock_copy
-from ingest.connectors.git.references import ALL_NAMES, NamedCommits, RequestedRef
-from ingest.connectors.git.repository import Repository
-from ingest.connectors.git.tree import GitTree
+from ingest.connectors.git.repository import ALL_NAMES, NamedCommits, Repository, RequestedRef
+from ingest.connectors.git.tree import BlobReader, GitTree
 from ingest.connectors.project_file import MAX_FILE_BYTES, PROJECT_FILES, ProjectFile, parse_project_file
 from ingest.connectors.tree import walk_tree
 from ingest.connectors.types import Entry, ItemContent, OpenOptions

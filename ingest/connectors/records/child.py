@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 from ingest.connectors.errors import ConnectorError, ListingFailed, SourceAway
 from ingest.connectors.records.budget import ByteBudget
-from ingest.connectors.records.protocol import DocumentRecord, RecordReader
-from ingest.connectors.records.settings import ReaderLimits, ReaderSettings
-from ingest.connectors.records.wire import encode_error, encode_record
+from ingest.connectors.records.requests import ReaderLimits, ReaderSettings
+from ingest.connectors.records.wire import DocumentRecord, RecordReader, encode_error, encode_record
 from ingest.errors import AddressNotAllowed
 from kebab.sandbox.child import serve
 from kebab.sandbox.frames import BODY, Header

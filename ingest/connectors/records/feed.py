@@ -18,11 +18,10 @@ import feedparser
 from django.utils.text import slugify
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.json_reader import parse_json
-from ingest.connectors.records.protocol import CursorRecord, DocumentRecord, Record
-from ingest.connectors.records.requests import Answer, ServerRequests
-from ingest.connectors.records.settings import ReaderSettings, parse_server
+from ingest.connectors.records.json_server import parse_json
+from ingest.connectors.records.requests import Answer, ReaderSettings, ServerRequests, parse_server
 from ingest.connectors.records.webdav import basic_authorization
+from ingest.connectors.records.wire import CursorRecord, DocumentRecord, Record
 from ingest.connectors.records.xml_reader import refuse_many_nodes
 from ingest.connectors.web.page_text import PageText
 from ingest.parsers.stated_metadata import iso_date

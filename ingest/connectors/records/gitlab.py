@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from ingest.connectors.records.cursor import ChangeCursor
 from ingest.connectors.records.issues import (
+    ChangeCursor,
     Comment,
     Forge,
     Issue,
@@ -20,8 +20,8 @@ from ingest.connectors.records.issues import (
     parse_forge,
 )
 from ingest.connectors.records.json_server import JsonServer, has_next_page
-from ingest.connectors.records.protocol import DocumentRecord, Record, WarningRecord
-from ingest.connectors.records.settings import ReaderSettings
+from ingest.connectors.records.requests import ReaderSettings
+from ingest.connectors.records.wire import DocumentRecord, Record, WarningRecord
 from ingest.connectors.web.addresses import Address
 
 # Of a wiki, which is listed whole, with the text of its pages.

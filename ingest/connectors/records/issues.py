@@ -3,18 +3,50 @@
 import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.cursor import ChangeCursor
 from ingest.connectors.records.json_server import JsonServer, has_next_page
-from ingest.connectors.records.protocol import DeletedRecord, DocumentRecord, Record
-from ingest.connectors.records.settings import check_host, parse_server
+from ingest.connectors.records.requests import check_host, parse_server
+from ingest.connectors.records.wire import CompleteRecord, CursorRecord, DeletedRecord, DocumentRecord, Record
 from ingest.connectors.web.addresses import Address
 from ingest.errors import AddressNotAllowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeCursor:
+    """The state of a reader that lists what has changed since a time of the server's clock."""
+
+    #: "" before the first listing
+    since: str = ""
+    #: start of the last whole listing, in ISO format
+    listed_at: str = ""
+
+    @classmethod
+    def parse(cls, state: str, relist_after_s: float) -> Self:
+        """Return the cursor to go on from: that of the first listing if a whole one is due."""
+        cursor = cls(**json.loads(state)) if state else cls()
+        age = datetime.now(UTC) - datetime.fromisoformat(cursor.listed_at) if cursor.since else timedelta.max
+        return cls.first() if age >= timedelta(seconds=relist_after_s) else cursor
+
+    @classmethod
+    def first(cls) -> Self:
+        """Return the cursor of a listing of everything that begins now."""
+        return cls(listed_at=datetime.now(UTC).isoformat())
+
+    @property
+    def is_first(self) -> bool:
+        """Return whether everything is listed."""
+        return not self.since
+
+    def end(self, since: str, *, is_whole: bool = True) -> Iterator[Record]:
+        """Yield the records that end a listing; the next one goes on from `since`."""
+        if self.is_first and is_whole:
+            yield CompleteRecord()
+        yield CursorRecord(state=json.dumps(asdict(self) | {"since": since}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from ingest.connectors.records.mailbox import check_mailbox
 from ingest.connectors.records.mediawiki import check_mediawiki
 from ingest.connectors.records.program.config import check_program, resolve_program
 from ingest.connectors.records.record_kind import RecordKind
-from ingest.connectors.records.settings import check_server
+from ingest.connectors.records.requests import check_server
 from kebab.sandbox.program import Limits
 from search.models import SourceKind
 

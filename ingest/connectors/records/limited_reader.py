@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 from django.conf import settings as django_settings
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records.protocol import Record, WarningRecord
-from ingest.connectors.records.settings import ReaderLimits
-from ingest.connectors.records.wire import decode_error, decode_record
+from ingest.connectors.records.requests import ReaderLimits
+from ingest.connectors.records.wire import Record, WarningRecord, decode_error, decode_record
 from ingest.connectors.redaction import redact
 from ingest.connectors.web.requests import user_agent
 from kebab.sandbox.deadline import Deadline

@@ -14,9 +14,8 @@ from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records.protocol import CompleteRecord, CursorRecord, DocumentRecord, Record
-from ingest.connectors.records.requests import pause
-from ingest.connectors.records.settings import ReaderSettings, check_host
+from ingest.connectors.records.requests import ReaderSettings, check_host, pause
+from ingest.connectors.records.wire import CompleteRecord, CursorRecord, DocumentRecord, Record
 from ingest.errors import AddressNotAllowed
 from kebab.http_client.addresses import connect_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed

@@ -13,9 +13,8 @@ from typing import Any, Final
 from urllib.parse import quote, unquote_plus, urlencode
 
 from ingest.connectors.errors import ContentArchived, ListingFailed
-from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord, Record
-from ingest.connectors.records.requests import Answer, DocumentRefused, ServerRequests
-from ingest.connectors.records.settings import ReaderSettings
+from ingest.connectors.records.requests import Answer, DocumentRefused, ReaderSettings, ServerRequests
+from ingest.connectors.records.wire import CompleteRecord, DocumentRecord, Record
 from ingest.connectors.records.xml_reader import parse_xml
 from ingest.connectors.web.addresses import Address
 

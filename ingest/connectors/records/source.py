@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.protocol import (
+from ingest.connectors.records.wire import (
     CompleteRecord,
     CursorRecord,
     DeletedRecord,

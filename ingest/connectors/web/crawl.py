@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.types import Entry, FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SkipReason, WalkRules
-from ingest.connectors.web.addresses import Address, UrlScope, parse_address
+from ingest.connectors.web.addresses import Address, QueryParameters, UrlScope, parse_address
 from ingest.connectors.web.config import WebConfig
 from ingest.connectors.web.content import may_be_readable
 from ingest.connectors.web.discovery import RobotsFile, fetch_sitemap_pages
 from ingest.connectors.web.identity import PageIdentities
-from ingest.connectors.web.known_pages import KnownPages
 from ingest.connectors.web.links import LinkResolver
-from ingest.connectors.web.page_memory import PageMemory
+from ingest.connectors.web.page_memory import KnownPages, PageMemory
 from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.pages import (
     FetchedPage,
@@ -25,7 +24,6 @@ from ingest.connectors.web.pages import (
     PageRedirect,
     PageRequest,
 )
-from ingest.connectors.web.parameters import QueryParameters
 from ingest.connectors.web.requests import SiteRequests
 from ingest.models import WebPage
 from kebab.http_client.addresses import mask_address

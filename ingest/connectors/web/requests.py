@@ -4,22 +4,24 @@ The process talks to the site and parses what it sends (`ingest.connectors.web.c
 is requested, and how much of an answer is read.
 """
 
+import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, TypeVar
 
 import httpcore2
 import protego
+import redis
 from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.web.addresses import MAX_KEY_CHARS, Address
 from ingest.connectors.web.links import LinkResolver
 from ingest.connectors.web.page_text import PageText
-from ingest.connectors.web.rate import RateLimiter
 from ingest.connectors.web.sitemap import Sitemap
 from kebab import __version__
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge
@@ -29,6 +31,55 @@ from kebab.sandbox.frames import BODY, Header
 from kebab.sandbox.process import Request
 from kebab.sandbox.program import Limits, Program
 from kebab.sandbox.worker import SandboxWorker
+from kebab.stack.servers.redis_client import redis_client, sync_reply
+
+logger = logging.getLogger(__name__)
+
+_POLL_S = 0.25
+
+
+class RateLimiter:
+    """The rate limit of one site; `on_wait` is called during a wait, and may raise to end it."""
+
+    def __init__(self, site: str, interval_s: float, on_wait: Callable[[], None]) -> None:
+        self.interval_s = interval_s
+        self._name = f"kebab:web:{site}"
+        self._on_wait = on_wait
+        self._next_at = 0.0
+
+    def wait_turn(self) -> None:
+        """Wait until the next request to the site is allowed."""
+        while (wait_s := self._wait_s()) > 0:
+            self.pause(min(wait_s, _POLL_S))
+        self._next_at = time.monotonic() + self.interval_s
+
+    def pause(self, seconds: float) -> None:
+        """Wait for `seconds`, calling `on_wait` repeatedly."""
+        ends_at = time.monotonic() + seconds
+        while (left_s := ends_at - time.monotonic()) > 0:
+            self._on_wait()
+            time.sleep(min(left_s, _POLL_S))
+
+    def _wait_s(self) -> float:
+        own_s = self._next_at - time.monotonic()
+        if own_s > 0:
+            return own_s
+        try:
+            return self._shared_wait_s()
+        except redis.RedisError as error:
+            logger.warning("the pace of a site is kept by this worker alone: %s", error)
+            return 0.0
+
+    def _shared_wait_s(self) -> float:
+        interval_ms = max(1, round(self.interval_s * 1_000))
+        if _redis().set(self._name, 1, nx=True, px=interval_ms):
+            return 0.0
+        left_ms = int(sync_reply(_redis().pttl(self._name)))
+        return max(left_ms, 1) / 1_000
+
+
+_redis = cache(redis_client)
+
 
 _Result = TypeVar("_Result")
 

@@ -9,10 +9,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from ingest.archives.errors import ArchiveRefused, MemberBroken
-from ingest.archives.limits import ArchiveLimits
 from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.open_archive import open_archive
-from ingest.archives.types import Archive
+from ingest.archives.types import Archive, ArchiveLimits
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.types import ItemContent
 from ingest.connectors.walk_rules import SkipReason

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from django.db.models import Q
 
-from ingest.connectors.git.references import NamedCommits
+from ingest.connectors.git.repository import NamedCommits
 from ingest.jobs.queue.request import request_sync
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.services.versions import add_version

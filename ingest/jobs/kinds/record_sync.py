@@ -1,24 +1,144 @@
 """Syncs of record connectors: items are written while the source lists, and the cursor after the last one."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from django.db import transaction
 from django.db.models.functions import Now
 
+from ingest.chunking.types import has_chunk_size
 from ingest.connectors.records.source import RecordSource
 from ingest.connectors.records.stored_cursor import StoredCursor
-from ingest.connectors.types import RecordedFile, RecordEntry, SkippedFile
-from ingest.errors import JobFailed
+from ingest.connectors.types import Entry, FoundFile, RecordedFile, RecordEntry, SkippedFile
+from ingest.errors import JobFailed, JobYielded
 from ingest.jobs.items.batches import batch_by_size
-from ingest.jobs.kinds.indexed_files import IndexedFile, indexed_files
+from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.kinds.listing import Listing
-from ingest.jobs.kinds.listing_progress import ListingProgress
 from ingest.jobs.queue.context import JobContext
-from ingest.models import ItemState, JobItem
+from ingest.models import ItemState, JobItem, Unreadable
+from ingest.parsers.registry import is_current
+from kebab.stack.supervisor import worker_stop
 from search.corpus.blobs import lock_and_store_blobs, store_blobs
 from search.corpus.content_ids import content_hash
-from search.models import SourceVersion
+from search.models import Document, SourceVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedFile:
+    """The indexed or unreadable file at a path; an equal file needs no work, also under an older chunker."""
+
+    size_bytes: int
+    mtime_ns: int | None
+    revision: str
+    parser_version: str
+    has_current_chunk_size: bool
+    #: Outcome of an unreadable file; None for a document.
+    outcome: str | None = None
+    reason: str = ""
+
+    def is_unchanged(self, file: FoundFile) -> bool:
+        """Return whether revision, time and size are equal, and parser and chunk size are current."""
+        return (
+            (self.revision, self.mtime_ns) == (file.revision, file.mtime_ns)
+            and file.size_bytes in (None, self.size_bytes)
+            and is_current(self.parser_version, file.path)
+            and self.has_current_chunk_size
+        )
+
+
+def indexed_files(
+    context: JobContext, version: SourceVersion, only: Collection[str] | None
+) -> dict[str, IndexedFile]:
+    """Return the indexed and unreadable files of the version, or of the paths `only`."""
+    chosen = {} if only is None else {"path__in": only}
+    chunk_tokens = chunk_tokens_of(context.workspace)
+    documents = Document.objects.in_workspace(context.workspace).filter(version=version, **chosen)
+    known = {
+        path: IndexedFile(
+            size_bytes=size,
+            mtime_ns=mtime_ns,
+            revision=revision,
+            parser_version=parser,
+            has_current_chunk_size=has_chunk_size(chunker, chunk_tokens),
+        )
+        for path, size, mtime_ns, revision, parser, chunker in documents.values_list(
+            "path", "size_bytes", "source_mtime_ns", "source_revision", "parser_version", "chunker_version"
+        )
+    }
+    for row in Unreadable.objects.in_workspace(context.workspace).filter(version=version, **chosen):
+        known[row.path] = IndexedFile(
+            size_bytes=row.size_bytes,
+            mtime_ns=row.source_mtime_ns,
+            revision=row.source_revision,
+            # Files without text become documents now.
+            parser_version="" if row.reason in ("no_text", "no_ocr") else row.parser_version,
+            has_current_chunk_size=True,
+            outcome="failed" if row.is_quarantined else "skipped",
+            reason=row.reason,
+        )
+    return known
+
+
+_Entry = TypeVar("_Entry", bound=Entry | RecordEntry)
+# Least interval between writes to the job; cancellation is checked at each entry.
+_EVERY_S = 1.0
+# A listing that can be resumed yields after this time while other jobs wait, as items do.
+_TURN_S = 10.0
+_MAX_PATH_CHARS = 1_000
+
+
+class ListingProgress:
+    """A counter of the entries of a listing, which writes the count and the position as the job's progress.
+
+    A listing that starts again after its worker died writes no number below the last one written.
+    """
+
+    def __init__(self, context: JobContext, clock: Callable[[], float] = time.monotonic) -> None:
+        self._context = context
+        self._clock = clock
+        self._next_at = clock() + _EVERY_S
+        self._turn_ends_at: float | None = None
+        self.listed = 0
+
+    def count_entries(self, entries: Iterable[_Entry]) -> Iterator[_Entry]:
+        """Yield the entries and count them. Raises JobCancelled, LeaseLost, JobYielded."""
+        for entry in entries:
+            self.listed += 1
+            self._write_progress(entry.path)
+            yield entry
+
+    def record_position(self, path: str) -> None:
+        """Record the next position of a listing that can be resumed there.
+
+        Raises JobCancelled, LeaseLost, and JobYielded: at once when the worker stops, for other jobs never
+        before the first request of this turn.
+        """
+        is_written = self._write_progress(path)
+        if worker_stop.is_requested():
+            raise JobYielded(path)
+        if self._turn_ends_at is None:
+            self._turn_ends_at = self._clock() + _TURN_S
+        elif (
+            is_written and self._clock() >= self._turn_ends_at and self._context.others_wait(embedding=False)
+        ):
+            raise JobYielded(path)
+
+    def _write_progress(self, path: str) -> bool:
+        self._context.raise_if_stopped()
+        now = self._clock()
+        if now < self._next_at:
+            return False
+        self._next_at = now + _EVERY_S
+        counts = self._context.job.counts
+        self._context.lease.write(
+            current_path=path[:_MAX_PATH_CHARS],
+            counts={**counts, "listed": max(self.listed, counts.get("listed", 0))},
+            stalled_attempts=0,
+        )
+        return True
+
 
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 8_000_000

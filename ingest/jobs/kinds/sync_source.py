@@ -16,11 +16,15 @@ from ingest.connectors.types import Connector, Entry, FoundFile, OpenOptions, Sk
 from ingest.errors import JobFailed
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.follow_versions import follow_versions
-from ingest.jobs.kinds.indexed_files import IndexedFile, indexed_files
 from ingest.jobs.kinds.listing import Listing
-from ingest.jobs.kinds.listing_progress import ListingProgress
 from ingest.jobs.kinds.project import describe_source, project_report, walk_rules
-from ingest.jobs.kinds.record_sync import discover_records, end_record_sync
+from ingest.jobs.kinds.record_sync import (
+    IndexedFile,
+    ListingProgress,
+    discover_records,
+    end_record_sync,
+    indexed_files,
+)
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import Job, JobItem, JobState
 from search.corpus import ensure_version

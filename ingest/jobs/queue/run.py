@@ -1,16 +1,20 @@
 """The run of a job: claim it, execute it, and record exactly one end, or leave it for another attempt."""
 
+import errno
 import logging
+import os
 import random
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import psycopg
+from django.core.files.storage import default_storage
 from django.db import Error, transaction
 from django.db.models import F
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Greatest, Least, Now
 from django.utils import timezone
 
 from ingest.errors import JobCancelled, JobFailed, JobYielded, LeaseLost
@@ -24,17 +28,78 @@ from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, cl
 from ingest.jobs.queue.report import final_counts
 from ingest.jobs.queue.request import record_run_end, request_embedding
 from ingest.jobs.queue.retention import release_upload
-from ingest.jobs.queue.store_outages import outage_message, postpone_for_storage
 from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
-from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
+from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.database.on_commit import run_on_commit
 from kebab.identity.models import Workspace
 from kebab.observability import tracing
 from kebab.observability.log_context import bind_log_fields
+from kebab.stack.storage.blob_storage import BlobsUnavailable
 from kebab.stack.supervisor import worker_stop
 from search.corpus.table_statistics import refresh_statistics
 from search.models import Source
 from search.retrieval.errors import EmbedderUnavailable
+
+#: Errors of a full disk, an exhausted quota or a limit on the size of files.
+_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+#: Errors of a disk that was mounted read-only, or whose permissions were lost.
+_LOCKED_ERRNOS = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+# Short enough for an operator who has just freed space, long enough for a disk that stays full.
+_RETRY_AFTER = timedelta(seconds=15)
+
+
+def outage_message(error: BaseException) -> str | None:
+    """Return the message for an outage of storage if `error`, or its cause, is one; else None.
+
+    A file of a source that may not be read is none.
+    """
+    cause = error if isinstance(error, OSError | psycopg.Error) else error.__cause__
+    if isinstance(cause, psycopg.errors.DiskFull):
+        return f"Disk full: Postgres can't write ({cause.diag.message_primary or cause})."
+    if isinstance(cause, psycopg.errors.LockNotAvailable):
+        return "Tables locked: Postgres lets nobody write to them now."
+    if not isinstance(cause, OSError):
+        return None
+    if isinstance(cause, BlobsUnavailable):
+        return f"Storage away: {cause.strerror}."
+    place = f" {cause.filename}" if cause.filename else ""
+    message = f"files of documents can't be written ({cause.strerror}{place})."
+    if cause.errno in _ERRNOS:
+        return f"Disk full: {message}"
+    if cause.errno in _LOCKED_ERRNOS and _is_blob(cause.filename):
+        return f"Disk locked: {message}"
+    return None
+
+
+def _is_blob(filename: object) -> bool:
+    """Return whether the file is, or would be, in the folder of blobs."""
+    try:
+        blob_folder = default_storage.path("")
+    except NotImplementedError:  # an object store
+        return False
+    return isinstance(filename, str | bytes) and Path(os.fsdecode(filename)).is_relative_to(blob_folder)
+
+
+def postpone_for_storage(lease: Lease, reason: str) -> None:
+    """Postpone the job until storage can be written again, without a limit, and record why it waits.
+
+    The outage counts against neither the job nor the items that were started: none is given up for it.
+    """
+    logger.warning("job %s waits: %s", lease.job_id, reason)
+    items = JobItem.objects.in_workspace(lease.workspace_id).filter(job=lease.job_id)
+    try:
+        with transaction.atomic():
+            lease.write(
+                lease_until=Now(),
+                due_at=Now() + _RETRY_AFTER,
+                error=f"{reason} The job goes on by itself as soon as it can.",
+                stalled_attempts=Least(F("stalled_attempts"), 1),
+            )
+            items.filter(state=ItemState.PENDING, attempts__gt=0).update(attempts=F("attempts") - 1)
+    except (Error, LeaseLost) as error:
+        # If Postgres itself is full, the lease runs out and another worker claims the job.
+        logger.warning("job %s can't be put off: %s", lease.job_id, error)
+
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, Job, JobItem, JobKind, JobState
 from ingest.pages.activity.acts import Act, act_jobs, build_acts, list_acts
 from ingest.progress import eta_s
-from ingest.services.acts import cancel_act, dismiss_act, retry_act, retryable_jobs
+from ingest.services.jobs import cancel_act, dismiss_act, retry_act, retryable_jobs
 from ingest.skip_messages import NO_TEXT, UNREADABLE
 from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage

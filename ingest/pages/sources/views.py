@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib import messages
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Coalesce, Substr
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -17,18 +17,70 @@ from ingest.api.sources.configs import CHANGE_SOURCES, READ_SOURCES
 from ingest.errors import ConnectionFailed
 from ingest.models import Unreadable
 from ingest.pages.activity.acts import Act, build_acts, list_acts
-from ingest.pages.sources.folders import crumbs, directly_in, documents_below, list_folders, match_documents
 from ingest.services.connection_probe import probe_source
 from ingest.services.sources import delete_source, delete_version, sync_source
 from ingest.services.uploads import delete_document
+from kebab.database.natural_order import NaturalKey
 from kebab.identity.caller import Access
 from kebab.identity.models import Group, Workspace
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import ROWS, list_page
 from kebab.uuids import parse_uuid
+from search.access.querysets import visible_documents
 from search.access.restrictions import readers_of
 from search.models import Document, Source, SourceKind, SourceVersion
 from search.models.document import MAX_PATH_CHARS
+
+#: Folders shown on one page.
+SHOWN_FOLDERS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A folder of a source."""
+
+    name: str
+    #: With a slash at its end.
+    path: str
+    #: Documents in it and below.
+    count: int = 0
+
+
+def documents_below(access: Access, source: Source, folder: str) -> Any:
+    """Return the documents of `source` below `folder`, each with its version.
+
+    They have the `rest` of their paths, and `natural_path` to sort them by.
+    """
+    documents = visible_documents(access.workspace, access.reader).filter(source=source)
+    below = documents.filter(path__startswith=folder).annotate(
+        rest=Substr("path", len(folder) + 1), natural_path=NaturalKey("path")
+    )
+    return below.select_related("source", "version")
+
+
+def directly_in(below: Any) -> Any:
+    """Return those of `documents_below` that are in no folder further down."""
+    return below.exclude(rest__contains="/")
+
+
+def match_documents(below: Any, text: str) -> Any:
+    """Return those of `documents_below` with `text` in their path or title."""
+    return below.filter(Q(path__icontains=text) | Q(title__icontains=text))
+
+
+def list_folders(below: Any, folder: str) -> list[Folder]:
+    """Return the folders directly in `folder`, by name, SHOWN_FOLDERS at most."""
+    name = Func(F("rest"), Value("/"), Value(1), function="split_part", output_field=TextField())
+    named = below.filter(rest__contains="/").annotate(name=name).order_by().values("name")
+    rows = named.annotate(count=Count("pk")).order_by(NaturalKey("name"), "name")[:SHOWN_FOLDERS]
+    return [Folder(name=row["name"], path=f"{folder}{row['name']}/", count=row["count"]) for row in rows]
+
+
+def crumbs(folder: str) -> list[Folder]:
+    """Return the folders on the way to `folder`, itself included."""
+    names = [name for name in folder.split("/") if name]
+    return [Folder(name=name, path="/".join(names[: number + 1]) + "/") for number, name in enumerate(names)]
+
 
 _TAB = "sources"
 #: Rows shown on a source's page.

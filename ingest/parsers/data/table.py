@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ingest.parsers.blocks import cover_lines
 from ingest.parsers.decode import decode, split_lines
-from ingest.parsers.table_header import column_names, has_second_row, name_cells
+from ingest.parsers.outline_writer import column_names, has_second_row, name_cells
 from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft
 
 if TYPE_CHECKING:

@@ -4,23 +4,137 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.images.ocr import is_ocr_installed
+from ingest.parsers.images.ocr import is_ocr_installed, paragraph_starts, recognise
 from ingest.parsers.omissions import OmissionLog
 from ingest.parsers.pdf.annotations import load_form, read_annotations, read_attachments, read_links
 from ingest.parsers.pdf.bookmarks import read_bookmarks
-from ingest.parsers.pdf.outline import lay_out
+from ingest.parsers.pdf.outline import lay_out, without_running_lines
 from ingest.parsers.pdf.page_objects import LayerTests, PageObjects, has_layers
 from ingest.parsers.pdf.page_text import read_page
-from ingest.parsers.pdf.running_heads import without_running_lines
-from ingest.parsers.pdf.scanned import is_scanned, is_unreadable, recognise_page
-from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
-from ingest.parsers.pdf.types import PageText
+from ingest.parsers.pdf.types import PageText, TextLine
 from ingest.parsers.pdf.xfa import placeholder_chars, read_xfa
 from ingest.parsers.types import FileType, Outline, PageSpan
 from kebab.sandbox.progress import report_progress
+
+#: pixels of a page's longer side for OCR: 200 dots per inch on A4
+RENDERED_SIDE = 2_340
+#: words of a stamp, a header and a page number, and share of the page that a picture below them covers
+STAMP_WORDS, PICTURE_SHARE = 30, 0.6
+#: characters that no language has, and their share of a page, from which on it is read as a picture
+MIN_UNREADABLE, UNREADABLE_SHARE = 10, 0.3
+
+
+def is_scanned(page: Any, objects: PageObjects, text: PageText) -> bool:
+    """Return whether the text of the page is a picture's, but for a stamp on it; an empty page has none."""
+    if not text.has_text:
+        return bool(objects.pictures)
+    words = sum(line.text.count(" ") + 1 for line in text.lines)
+    is_stamp = words <= STAMP_WORDS and not objects.invisible
+    return is_stamp and objects.picture_share(page) >= PICTURE_SHARE
+
+
+def is_unreadable(text: PageText) -> bool:
+    """Return whether a good part of the page's text is in no language."""
+    characters = sum(len(line.text) for line in text.lines)
+    return text.unreadable >= max(MIN_UNREADABLE, UNREADABLE_SHARE * (characters + text.unreadable))
+
+
+def recognise_page(page: Any, text: PageText) -> PageText:
+    """Return the page with the lines that OCR finds beyond its text, and that text below them.
+
+    A page on which OCR finds nothing stays as it is.
+    """
+    scale = RENDERED_SIDE / max(1.0, *page.get_size())
+    found = recognise(page.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB"))
+    if not found:
+        return text
+    starts, known = set(paragraph_starts(found)), _key("".join(line.text for line in text.lines))
+    lines = [
+        TextLine(
+            text=line.text,
+            left=line.x / scale,
+            right=(line.x + line.w) / scale,
+            top=text.top - line.y / scale,
+            bottom=text.top - (line.y + line.h) / scale,
+            begins_paragraph=index in starts,
+        )
+        for index, line in enumerate(found)
+        if not known or _key(line.text) not in known
+    ]
+    return replace(text, lines=(*lines, *text.lines), unreadable=0)
+
+
+def _key(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+#: titles that programs write by default
+NO_TITLE = re.compile(
+    r"(?:untitled|unbenannt|sans titre|sin título|document\s*\d*|dokument\s*\d*|microsoft word|slide 1|print"
+    r"|powerpoint.presentation|powerpoint-präsentation|about:blank|scan\w*|cover|layout 1|none|null|\W*)",
+    re.IGNORECASE,
+)
+FILE_NAME = re.compile(
+    r"(?:file|https?|data):|[\\/]\S*[\\/]|\.(?:docx?|odt|rtf|pptx?|xlsx?|indd|qxd|tex|dvi|html?|pdf|tmp|p65|fm|md)$",
+    re.IGNORECASE,
+)
+PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel)) - ", re.IGNORECASE)
+VALUE_CHARS = 500
+#: ratio of a title's font size to that of its page's text
+TITLE_SIZE = 1.25
+TITLE_CHARS = 200
+#: keys of a PDF's information dictionary, and the names of these fields in a document's metadata
+KEYS = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
+#: values that stand for a missing one
+NO_VALUE = frozenset({"", "unspecified", "anonymous", "unknown", "none"})
+#: ISO 32000-1, 7.9.4
+DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
+
+
+def stated_title(information: Mapping[str, str]) -> str | None:
+    """Return the title that a person gave the document, None for file names and programs' defaults."""
+    title = _clean(PROGRAM.sub("", information.get("Title", "")))[:TITLE_CHARS]
+    is_named = not NO_TITLE.fullmatch(title) and not FILE_NAME.search(title) and "\ufffd" not in title
+    return title if is_named else None
+
+
+def printed_title(page: PageText) -> str | None:
+    """Return the lines with the largest font in the page's upper half, if larger than its text."""
+    if not page.lines:
+        return None
+    middle = (page.top + page.bottom) / 2
+    sizes = [line.height for line in page.lines for _ in range(len(line.text))]
+    upper = [line for line in page.lines if line.bottom > middle and any(map(str.isalpha, line.text))]
+    largest = max((line.height for line in upper), default=0.0)
+    if largest < TITLE_SIZE * median(sizes):
+        return None
+    title = " ".join(
+        line.text for line in _first_run([line.height >= 0.95 * largest for line in upper], upper)
+    )
+    return title if len(title) <= TITLE_CHARS else None
+
+
+def _first_run(fits: Sequence[bool], lines: Sequence[Any]) -> Sequence[Any]:
+    start = fits.index(True)
+    end = next((n for n in range(start, len(fits)) if not fits[n]), len(fits))
+    return lines[start:end]
+
+
+def stated_metadata(information: Mapping[str, str], pages: int) -> dict[str, Any]:
+    """Return author, subject, keywords and date as the file states them, and its number of pages."""
+    fields = {name: _clean(information.get(key, ""))[:VALUE_CHARS] for key, name in KEYS.items()}
+    if date := DATE.match(information.get("CreationDate", "")):
+        fields["created"] = "-".join(date.groups())
+    return {name: value for name, value in fields.items() if value.lower() not in NO_VALUE} | {"pages": pages}
+
+
+def _clean(text: str) -> str:
+    return " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
+
 
 #: a file of a few kilobytes can contain one page a million times
 MAX_PAGES = 10_000

@@ -5,8 +5,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from ingest.parsers.syntax.languages import Grammar, grammars_for, load_grammar
-from ingest.parsers.syntax.leading_comments import leading_lines, line_range
-from ingest.parsers.syntax.units import read_units
+from ingest.parsers.syntax.units import leading_lines, line_range, read_units
 from ingest.parsers.types import FileType, Syntax
 
 if TYPE_CHECKING:

@@ -1,15 +1,97 @@
 """Definitions of a source file as a tree of units over lines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.syntax.leading_comments import line_range
-from ingest.parsers.syntax.names import NAME_CHARS, name_of
 from ingest.parsers.types import CodeUnit, LineSpan
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+def line_range(node: "Node") -> tuple[int, int]:
+    """Return the first and last line of a node, from 1.
+
+    A node that ends at the start of a line ends on the line before.
+    """
+    start, end = node.start_point.row, node.end_point
+    last = end.row - 1 if end.column == 0 and end.row > start else end.row
+    return start + 1, last + 1
+
+
+def leading_lines(lines: Sequence[str], nodes: Iterable["Node"]) -> frozenset[int]:
+    """Return the lines of the nodes, without nodes that share a line with anything else."""
+    return frozenset(
+        line
+        for node in nodes
+        if _has_lines_to_itself(lines, node)
+        for start, end in (line_range(node),)
+        for line in range(start, end + 1)
+    )
+
+
+def _has_lines_to_itself(lines: Sequence[str], node: "Node") -> bool:
+    """Return whether the node has its first and last line to itself.
+
+    Columns are bytes, at least as many as characters: after non-ASCII characters, text behind the node on
+    its last line may be missed.
+    """
+    (first, column), (last, end_column) = node.start_point, node.end_point
+    before = lines[first][:column]
+    # a node that includes its line end, such as Rust's doc comments, ends where the next line begins
+    after = lines[last][end_column:] if end_column and last < len(lines) else ""
+    return not before.strip() and not after.strip()
+
+
+#: characters of a name; a longer one (of an operator, a template) is cut
+NAME_CHARS = 80
+#: fields of nodes that hold a definition's name, the first found wins
+_FIELDS = ("name", "left", "property", "key", "operator")
+
+
+def name_of(node: "Node", content: bytes) -> str:
+    """Return the name of a definition as code has it: `run`, `A::run`, `Server.Serve`, `Trait for Type`."""
+    if node.type == "impl_item":
+        return " for ".join(_field_texts(node, content, "trait", "type"))
+    receiver = node.child_by_field_name("receiver")
+    if receiver is not None:
+        return ".".join([_receiver_type(receiver, content), *_field_texts(node, content, "name")])
+    for name in _FIELDS:
+        named = node.child_by_field_name(name)
+        if named is not None:
+            return _text(named, content)
+    return _text(_innermost_declarator(node), content)
+
+
+def _innermost_declarator(node: "Node") -> "Node":
+    """Return the innermost declarator of C and C++: `run` of `static int *run(void)`."""
+    while True:
+        inner = node.child_by_field_name("declarator")
+        if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
+            inner = node.named_child(node.named_child_count - 1)
+        if inner is None:
+            return node
+        node = inner
+
+
+def _receiver_type(receiver: "Node", content: bytes) -> str:
+    """Return the type of a receiver of Go: `Server` of `(s *Server[T])`."""
+    declared = _text(receiver, content).strip("()").split()
+    return declared[-1].lstrip("*").partition("[")[0] if declared else ""
+
+
+def _field_texts(node: "Node", content: bytes, *fields: str) -> list[str]:
+    found = (node.child_by_field_name(field) for field in fields)
+    return [_text(each, content) for each in found if each is not None]
+
+
+def _text(node: "Node", content: bytes) -> str:
+    """Return the text of a node with single spaces, none around `>`, which separates breadcrumb parts."""
+    start = node.start_byte
+    text = content[start : min(node.end_byte, start + 4 * NAME_CHARS)].decode(errors="ignore")
+    return " ".join(text.split()).replace(" > ", ">")[:NAME_CHARS].strip()
+
 
 #: nesting of definitions; deeper ones belong to those around them
 MAX_DEPTH: Final = 8

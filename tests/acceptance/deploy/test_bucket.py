@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from ingest.jobs.queue.store_outages import outage_message
+from ingest.jobs.queue.run import outage_message
 from kebab.http.api.outages import outage_of
 from kebab.stack.errors import BlobsNotShared
 from kebab.stack.storage.blob_mark import check_blob_store

@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from ingest.api.jobs import events
+from ingest.api.jobs import views
 from ingest.models import Job, JobState
 from kebab.identity.models import Membership, Role
 from kebab.identity.tokens import mint_token
@@ -28,7 +28,7 @@ _PATIENCE_S = 20
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(events, "_POLL_S", 0.005)
+    monkeypatch.setattr(views, "_POLL_S", 0.005)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def break_database(monkeypatch):
     def lose_connection(_):
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(events, "readable_jobs", lose_connection)
+    monkeypatch.setattr(views, "readable_jobs", lose_connection)
 
 
 @pytest.mark.parametrize("end", ["token is revoked", "workspace is deleted", "database is gone"])

@@ -274,7 +274,7 @@ FAULTS = (
     ),
     Fault(
         name="link out of a folder followed",
-        file="ingest/connectors/folder.py",
+        file="ingest/connectors/folder_source.py",
         right="                if not self._is_inside(target):",
         wrong="                if False:",
         tests=("unit/ingest", "integration/ingest"),

@@ -6,7 +6,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.git.references import NamedCommits
+from ingest.connectors.git.repository import NamedCommits
 from ingest.models import Job
 from kebab.encryption import decrypt
 from kebab.identity.models import AuditEvent, Group

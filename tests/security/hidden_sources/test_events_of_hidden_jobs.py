@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from ingest.api.jobs import events
+from ingest.api.jobs import views
 from ingest.models import Job
 from kebab.identity.models import ApiToken, GroupMember, Membership, Role, TokenGroup
 from kebab.identity.tokens import mint_token
@@ -21,7 +21,7 @@ _PATIENCE_S = 20
 
 @pytest.fixture(autouse=True)
 def _short_poll(monkeypatch):
-    monkeypatch.setattr(events, "_POLL_S", 0.005)
+    monkeypatch.setattr(views, "_POLL_S", 0.005)
 
 
 @pytest.fixture

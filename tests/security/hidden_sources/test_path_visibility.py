@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.services.path_visibility import overlaps_hidden
+from ingest.services.source_definition import overlaps_hidden
 from kebab.identity.reader import OPERATOR, Reader
 from search.corpus import ensure_source
 from search.models import Source, SourceReader

@@ -14,7 +14,7 @@ from django.conf import settings as django_settings
 from django.test import AsyncClient
 from django.utils import timezone
 
-from ingest.api.jobs import events
+from ingest.api.jobs import views
 from ingest.models import Job, JobItem
 from kebab.identity.models import (
     ApiToken,
@@ -72,7 +72,7 @@ class Scene:
 
 @pytest.fixture(autouse=True)
 def _files(blobs, mirrors, monkeypatch):
-    monkeypatch.setattr(events, "_POLL_S", 0.005)
+    monkeypatch.setattr(views, "_POLL_S", 0.005)
 
 
 @pytest.fixture

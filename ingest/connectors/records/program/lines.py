@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import best_match
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.protocol import (
+from ingest.connectors.records.wire import (
     PROTOCOL,
     CompleteRecord,
     CursorRecord,

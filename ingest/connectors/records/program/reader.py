@@ -12,8 +12,8 @@ from typing import IO, Final
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.program.lines import InvalidLine, parse_line
-from ingest.connectors.records.protocol import PROTOCOL, Record
-from ingest.connectors.records.settings import ReaderSettings
+from ingest.connectors.records.requests import ReaderSettings
+from ingest.connectors.records.wire import PROTOCOL, Record
 from kebab.runtime import lifeline
 from kebab.sandbox.progress import report_progress
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
-from ingest.jobs.queue.store_outages import outage_message
+from ingest.jobs.queue.run import outage_message
 from ingest.models import Job, JobItem
 from search.corpus.blobs import read_blob, store_blob
 from search.models import Change, Document

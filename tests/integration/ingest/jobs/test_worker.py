@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.jobs.items import quarantine, worker
 from ingest.jobs.items.batches import batch_by_size
-from ingest.jobs.kinds import indexed_files
+from ingest.jobs.kinds import record_sync
 from ingest.models import Unreadable
 from ingest.parsers import registry
 from ingest.parsers.registry import WITH_OCR, parser_version_for
@@ -122,7 +122,7 @@ def test_sync_of_named_paths_looks_up_only_those_files(folder, source, count_cal
     fill(folder, {f"{name}.md": f"# {name}\n" for name in "abcd"})
     sync(source)
     (folder / "b.md").unlink()
-    counted = count_calls(indexed_files, "IndexedFile")
+    counted = count_calls(record_sync, "IndexedFile")
     assert counts(sync(source, only_paths=["a.md", "b.md"])) == {"seen": 1, "unchanged": 1, "deleted": 1}
     assert counted["IndexedFile"] == 2
 

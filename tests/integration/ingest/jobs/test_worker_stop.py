@@ -14,7 +14,7 @@ from ingest.errors import JobYielded
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.kinds import delete_source
-from ingest.jobs.kinds.listing_progress import ListingProgress
+from ingest.jobs.kinds.record_sync import ListingProgress
 from ingest.jobs.queue import hints
 from ingest.jobs.queue.context import JobContext
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, LeaseKeeper, claim

@@ -11,8 +11,7 @@ from django.db.models.functions import Now
 from ingest.jobs.queue.request import request_sync
 from ingest.models import Job
 from ingest.watch import watcher as watching
-from ingest.watch.locks import SourceLocks
-from ingest.watch.watcher import FolderWatcher
+from ingest.watch.watcher import FolderWatcher, SourceLocks
 from search.corpus import ensure_source
 from search.models import Source
 from tests.support.jobs import fill, indexed_texts, work

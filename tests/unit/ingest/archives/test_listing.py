@@ -22,11 +22,11 @@ from ingest.archives.errors import (
     ArchiveRefused,
     MemberBroken,
 )
-from ingest.archives.limits import ArchiveLimits
 from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.names import is_archive, is_supported_archive, strip_archive_suffix
 from ingest.archives.open_archive import open_archive
-from ingest.connectors import ignore_files
+from ingest.archives.types import ArchiveLimits
+from ingest.connectors import ignore
 from tests.support.archives import (
     DEVICE,
     LINK,
@@ -109,7 +109,7 @@ def test_oversized_ignore_files_are_refused(monkeypatch):
     for packed in (zip_of({"docs/.gitignore": endless}), tar_of({"docs/.gitignore": endless})):
         with pytest.raises(ArchiveOverLimit, match=r"docs/.gitignore.*262,144"):
             look(packed)
-    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    monkeypatch.setattr(ignore, "MAX_WALK_BYTES", 100)
     with pytest.raises(ArchiveOverLimit, match="100"):
         look(zip_of({f"{n}/.gitignore": f"a{n}\n" * 20 for n in range(3)}))
 

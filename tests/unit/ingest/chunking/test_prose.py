@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from ingest.chunking.lines import TokenCounts
 from ingest.chunking.prose import chunk_prose
-from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_BREADCRUMB_TOKENS, MAX_CHARS, MAX_TOKENS
 from ingest.parsers.decode import decode, split_lines
-from ingest.parsers.table_header import find_header
+from ingest.parsers.outline_writer import find_header
 from ingest.parsers.types import Block, LineSpan, Outline, PageSpan, ParsedDocument, RegionSpan, TimeSpan
 
 SENTENCE = "The quick brown fox jumps over the lazy dog. "

@@ -223,7 +223,7 @@ def test_standard_library_is_tiled(chunk_file, exact_counter):
 def reader_pids() -> set[int]:
     """Return the pids of this process's syntax readers."""
     children = psutil.Process().children()
-    return {child.pid for child in children if "ingest.parsers.syntax.subprocess_reader" in child.cmdline()}
+    return {child.pid for child in children if "ingest.parsers.syntax.code" in child.cmdline()}
 
 
 def test_reader_that_is_killed_from_outside_is_started_again(chunk_file):

@@ -2,8 +2,8 @@
 
 import io
 
-from ingest.archives.limits import ArchiveLimits
 from ingest.archives.open_archive import open_archive
+from ingest.archives.types import ArchiveLimits
 from ingest.exports.found import Exports
 from ingest.parsers.registry import parse
 from tests.support.archives import zip_of

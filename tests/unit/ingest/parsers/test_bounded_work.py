@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images import image
-from ingest.parsers.pdf import scanned
+from ingest.parsers.pdf import parse as pdf_parse
 from ingest.parsers.registry import PARSERS, parse
 from ingest.parsers.types import ParsedDocument
 from tests.support.archives import zip_of
@@ -62,7 +62,7 @@ CASES = [(parser, shape) for parser in PARSERS for shape in SHAPES.get(parser, (
 @pytest.fixture(autouse=True)
 def without_recognition(monkeypatch):
     monkeypatch.setattr(image, "recognise", lambda picture: [])
-    monkeypatch.setattr(scanned, "recognise", lambda picture: [])
+    monkeypatch.setattr(pdf_parse, "recognise", lambda picture: [])
     monkeypatch.setattr(image, "is_ocr_installed", lambda: True)
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from ingest.connectors.git import blobs, command
-from ingest.connectors.git.blobs import BlobReader
+from ingest.connectors.git import command, tree
 from ingest.connectors.git.command import Git
+from ingest.connectors.git.tree import BlobReader
 from ingest.errors import JobCancelled
 from tests.support.jobs import failure
 from tests.support.processes import is_running, wait_until
@@ -56,7 +56,7 @@ def test_cancelled_command_ends_with_all_its_processes(git, silent_git, act):
 
 
 def test_rest_of_a_large_blob_is_not_unpacked(git, repository, monkeypatch):
-    monkeypatch.setattr(blobs, "_MAX_DROPPED_BYTES", 1_000)
+    monkeypatch.setattr(tree, "_MAX_DROPPED_BYTES", 1_000)
     large, small = (repository.blob(content) for content in (b"large" * 1_000, b"small"))
     with BlobReader(replace(git, git_dir=repository.root / ".git")) as reader:
         assert reader.read(small, 10) == b"small"

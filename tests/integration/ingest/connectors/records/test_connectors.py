@@ -8,8 +8,8 @@ from imapclient.exceptions import IMAPClientError
 
 from ingest.connectors.errors import ContentArchived, SourceAway
 from ingest.connectors.records import mailbox
-from ingest.connectors.records.protocol import DocumentRecord
 from ingest.connectors.records.s3 import BucketReader
+from ingest.connectors.records.wire import DocumentRecord
 from ingest.errors import ConnectionFailed
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync

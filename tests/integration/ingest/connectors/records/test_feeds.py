@@ -8,7 +8,7 @@ import pytest
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.feed import FeedReader
-from ingest.connectors.records.protocol import CursorRecord, DocumentRecord
+from ingest.connectors.records.wire import CursorRecord, DocumentRecord
 from tests.integration.ingest.connectors.records.hosts import feed_host
 from tests.support.readers import reader_settings
 

@@ -6,7 +6,7 @@ import pytest
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.kinds import RECORD_KINDS
-from ingest.connectors.records.protocol import CompleteRecord
+from ingest.connectors.records.wire import CompleteRecord
 from tests.integration.ingest.connectors.records.web_host import WebHost
 
 S3 = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{}</ListBucketResult>'

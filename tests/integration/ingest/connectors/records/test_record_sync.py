@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from ingest.connectors.errors import ContentArchived, ListingFailed, SourceAway
-from ingest.connectors.records.protocol import (
+from ingest.connectors.records.record_kind import RecordKind
+from ingest.connectors.records.wire import (
     CompleteRecord,
     CursorRecord,
     DeletedRecord,
     DocumentRecord,
     WarningRecord,
 )
-from ingest.connectors.records.record_kind import RecordKind
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync

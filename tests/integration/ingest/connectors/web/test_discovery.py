@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from ingest.connectors.web.rate import RateLimiter
+from ingest.connectors.web.requests import RateLimiter
 from ingest.errors import JobCancelled
 from kebab.sandbox.errors import ChildDied
 from tests.integration.ingest.connectors.web.site import (

@@ -8,8 +8,8 @@ from ingest.connectors.walk_rules import SkipReason
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.errors import JobCancelled
 from ingest.jobs.items import worker
-from ingest.jobs.kinds import listing_progress
-from ingest.jobs.kinds.listing_progress import ListingProgress
+from ingest.jobs.kinds import record_sync
+from ingest.jobs.kinds.record_sync import ListingProgress
 from ingest.jobs.queue.context import JobContext
 from ingest.jobs.queue.lease import LeaseKeeper, claim
 from ingest.jobs.queue.report import ingest_report
@@ -124,8 +124,8 @@ def test_bytes_that_were_lost_are_asked_for_again(site, source, monkeypatch):
 
 
 def test_listing_yields_to_other_jobs_and_resumes(workspace, site, source, monkeypatch):
-    monkeypatch.setattr(listing_progress, "_EVERY_S", 0.0)
-    monkeypatch.setattr(listing_progress, "_TURN_S", 0.0)
+    monkeypatch.setattr(record_sync, "_EVERY_S", 0.0)
+    monkeypatch.setattr(record_sync, "_TURN_S", 0.0)
     site.pages["/"] = html("Home", "/gone.html", "/old.html", "/broken.html", "/a.html", "/b.html")
     site.pages["/old.html"] = redirect("/c.html")
     site.pages["/broken.html"] = Page(status=500)

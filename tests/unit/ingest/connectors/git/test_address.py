@@ -19,7 +19,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.address import check_address, parse_address
 from ingest.connectors.git.credentials import parse_credentials
 from ingest.connectors.git.messages import explain
-from ingest.connectors.git.references import RequestedRef, local_reference, parse_refs
+from ingest.connectors.git.repository import RequestedRef, local_reference, parse_refs
 from ingest.errors import AddressNotAllowed, CredentialsRefused
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord, Record
-from ingest.connectors.records.settings import ReaderSettings
+from ingest.connectors.records.requests import ReaderSettings
+from ingest.connectors.records.wire import CompleteRecord, DocumentRecord, Record
 
 ERRORS: Mapping[str, type[Exception]] = {
     each.__name__: each for each in (ListingFailed, SourceAway, FileNotFoundError, OSError, KeyError)

@@ -6,7 +6,7 @@ import pytest
 
 from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.records.limited_reader import LIMITS, LimitedReader, Opening
-from ingest.connectors.records.protocol import CompleteRecord, DocumentRecord
+from ingest.connectors.records.wire import CompleteRecord, DocumentRecord
 from kebab.sandbox.program import Limits
 from tests.support.processes import is_running
 from tests.unit.ingest.connectors.records.readers import ERRORS

@@ -5,14 +5,17 @@ from datetime import UTC, datetime
 import pytest
 
 from ingest.connectors.errors import ContentArchived, ListingFailed, SourceAway
-from ingest.connectors.records.protocol import (
+from ingest.connectors.records.wire import (
     CompleteRecord,
     CursorRecord,
     DeletedRecord,
     DocumentRecord,
     WarningRecord,
+    decode_error,
+    decode_record,
+    encode_error,
+    encode_record,
 )
-from ingest.connectors.records.wire import decode_error, decode_record, encode_error, encode_record
 from kebab.sandbox.frames import encode_reply, take_frames
 
 RECORDS = [

@@ -1,7 +1,6 @@
 """Query parameters are learned from the pages of a site."""
 
-from ingest.connectors.web.addresses import parse_address
-from ingest.connectors.web.parameters import QueryParameters
+from ingest.connectors.web.addresses import QueryParameters, parse_address
 
 
 def at(key):

@@ -1,10 +1,9 @@
 """Lines of PDF pages: running lines, paragraphs, divided words, headings and titles, without pdfium."""
 
 from ingest.parsers.pdf.bookmarks import headings_on
-from ingest.parsers.pdf.outline import lay_out
+from ingest.parsers.pdf.outline import lay_out, without_running_lines
 from ingest.parsers.pdf.paragraphs import paragraphs, without_hyphens, words_of
-from ingest.parsers.pdf.running_heads import without_running_lines
-from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
+from ingest.parsers.pdf.parse import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import HYPHEN, Bookmark, PageText, TextLine
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from ingest.parsers.images.ocr import PictureLine
 from ingest.parsers.pdf import parse as pdf_parse
-from ingest.parsers.pdf import scanned
 from ingest.parsers.pdf.legible import legible_text
 from ingest.parsers.pdf.page_objects import has_layers
 from ingest.parsers.registry import parse
@@ -109,7 +108,7 @@ def test_legitimate_codes_and_languages_are_kept(text):
 def test_page_of_codes_is_recognised_where_ocr_is_installed(monkeypatch):
     monkeypatch.setattr(pdf_parse, "is_ocr_installed", lambda: True)
     found = [PictureLine(text="The tariff", x=100, y=200, w=300, h=40)]
-    monkeypatch.setattr(scanned, "recognise", lambda picture: found)
+    monkeypatch.setattr(pdf_parse, "recognise", lambda picture: found)
     assert read(with_font(lambda code: 33 + code * 37 % 94)) == (["The tariff"], {})
 
 
@@ -131,7 +130,7 @@ def test_page_with_a_stamp_on_its_picture_is_scanned(monkeypatch):
         PictureLine(text=text, x=9, y=99 * n, w=300, h=40)
         for n, text in enumerate(("Recelved 9 June", "The lease"))
     ]
-    monkeypatch.setattr(scanned, "recognise", lambda picture: found)
+    monkeypatch.setattr(pdf_parse, "recognise", lambda picture: found)
     assert read(page(WHOLE_PAGE, stamp)) == (["Recelved 9 June", "The lease", stamp], {})
 
 

@@ -7,7 +7,6 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.images.ocr import PictureLine
 from ingest.parsers.omissions import Omission
 from ingest.parsers.pdf import parse as pdf_parse
-from ingest.parsers.pdf import scanned
 from ingest.parsers.registry import parse
 from ingest.parsers.types import PageSpan
 from tests.support.samples import citation_of, content_of, digest_sample
@@ -128,7 +127,7 @@ def test_scanned_page_is_recognised_and_cited_by_page(shared_digester):
 
 def test_recognised_lines_of_a_scanned_page_are_its_text(monkeypatch):
     line = PictureLine(text="The ferry leaves.", x=100, y=200, w=300, h=40)
-    monkeypatch.setattr(scanned, "recognise", lambda picture: [line])
+    monkeypatch.setattr(pdf_parse, "recognise", lambda picture: [line])
     outline = parse(content_of(SCANNED), SCANNED).outline
     assert [text for text in outline.lines if text] == ["The ferry leaves."]
     assert outline.origins[0].page == 1

@@ -6,10 +6,9 @@ import tracemalloc
 
 import pytest
 
-from ingest.connectors import folder, folder_source, ignore_files
+from ingest.connectors import folder_source, ignore
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.folder import walk_folder
-from ingest.connectors.folder_source import FolderSource
+from ingest.connectors.folder_source import FolderSource, walk_folder
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, SkipReason, WalkRules
 from ingest.skip_messages import explanations
@@ -97,7 +96,7 @@ def test_oversized_ignore_files_fail_the_listing(tmp_path, monkeypatch):
     write(tmp_path / "one", "sub/.gitignore", text="name\n" * 60_000)
     with pytest.raises(ListingFailed, match=r"^sub/.gitignore .*262,144"):
         found_paths(tmp_path / "one")
-    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    monkeypatch.setattr(ignore, "MAX_WALK_BYTES", 100)
     for n in range(3):
         write(tmp_path / "together", f"{n}/.gitignore", text=f"name{n}\n" * 6)
     with pytest.raises(ListingFailed, match=r"2/.gitignore .*100"):
@@ -109,12 +108,10 @@ def test_oversized_ignore_files_fail_the_listing(tmp_path, monkeypatch):
 
 
 def test_equal_ignore_files_are_compiled_and_counted_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    monkeypatch.setattr(ignore, "MAX_WALK_BYTES", 100)
     compiled = []
-    compile_rules = ignore_files.IgnoreRules
-    monkeypatch.setattr(
-        ignore_files, "IgnoreRules", lambda text: compiled.append(text) or compile_rules(text)
-    )
+    compile_rules = ignore.IgnoreRules
+    monkeypatch.setattr(ignore, "IgnoreRules", lambda text: compiled.append(text) or compile_rules(text))
     for n in range(10):
         write(tmp_path, f"{n}/.gitignore", f"{n}/a.md", text="x*\n" * 20)
     assert len(found_paths(tmp_path)) == 20
@@ -224,7 +221,7 @@ def test_unreadable_directory_or_missing_root_fails_the_listing(tmp_path, monkey
             raise PermissionError(13, "Permission denied", path)
         return scan(path)
 
-    monkeypatch.setattr(folder.os, "scandir", scandir)
+    monkeypatch.setattr(folder_source.os, "scandir", scandir)
     walk = walk_folder(tmp_path)
     assert next(walk).path == "a/x.md"
     with pytest.raises(ListingFailed):

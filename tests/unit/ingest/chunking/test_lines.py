@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.chunking import drafts, lines
-from ingest.chunking.tokens import CACHE_WORDS, LEARNED_TEXTS, TokenCounts
+from ingest.chunking import lines, types
+from ingest.chunking.lines import CACHE_WORDS, LEARNED_TEXTS, TokenCounts
 from ingest.chunking.types import MAX_TOKENS
 from ingest.parsers.errors import ParseRefused
 from search.embedders.bert.tokenizer import TokenCounter
@@ -75,7 +75,7 @@ def test_text_without_spaces_is_encoded_a_few_times_at_most(exact_counter, kind,
 
 
 def test_document_of_too_many_chunks_is_refused(chunk_file, monkeypatch):
-    monkeypatch.setattr(drafts, "MAX_CHUNKS", 3)
+    monkeypatch.setattr(types, "MAX_CHUNKS", 3)
     text = "".join(f"# Part {n}\n\n{'Words. ' * 60}\n\n" for n in range(4))
     with pytest.raises(ParseRefused, match="3") as refusal:
         chunk_file(text, "a.md")
