@@ -17,15 +17,12 @@ from django.core.handlers.asgi import ASGIHandler
 from kebab.health import probes
 from kebab.health.responses import register_blocker
 from kebab.http.admission.balance import WebLoad, close_when_crowded
-from kebab.http.admission.connections import ConnectionGuard, Peer
-from kebab.http.admission.fair_queue import Capacity, FairQueue
-from kebab.http.admission.gate import Gate, Shares, ViewGate
+from kebab.http.admission.fair_queue import Capacity, FairQueue, Usage
+from kebab.http.admission.gate import Gate, Shares, ViewGate, query_field_pattern
 from kebab.http.admission.refusals import refuse_upgrade
 from kebab.http.admission.request_bodies import is_short
-from kebab.http.admission.request_patterns import query_field_pattern
 from kebab.http.admission.send_timeout import SendTimeout, limit_sending
-from kebab.http.admission.usage import Usage
-from kebab.http.admission.watchdog import Watchdog
+from kebab.http.admission.watchdog import ConnectionGuard, Peer, Watchdog
 from kebab.http.admission.wsgi_bridge import WsgiThreads
 from kebab.http.asgi_types import HttpApplication
 from kebab.http.handlers import ViewHandler

@@ -33,7 +33,7 @@ from kebab.environment import (
 )
 from kebab.http.api import framework_settings
 from kebab.locations import data_directory
-from kebab.observability.log_config import logging_settings
+from kebab.observability.log_formats import logging_settings
 from kebab.stack.paths import DataDirectory
 from kebab.stack.servers import addresses, secrets
 from kebab.stack.storage.blob_storage import blob_storage
@@ -336,7 +336,7 @@ MIDDLEWARE = [
     "kebab.tenancy.middleware.ActInAdmin",
     "django.contrib.messages.middleware.MessageMiddleware",
     "kebab.accounts.middleware.AuditAddress",
-    "kebab.accounts.preferences.ApplyPreferences",
+    "kebab.accounts.profile.ApplyPreferences",
     "kebab.http.rate_limits.middleware.LimitPages",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",

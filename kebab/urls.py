@@ -7,7 +7,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from kebab.admin.site import site
 from kebab.health.views import StatusView
-from kebab.http.admission.usage import Usage
+from kebab.http.admission.fair_queue import Usage
 from kebab.http.api.openapi_document import AgentDocumentView, DocumentView
 from kebab.pages.styles_page import StylesPage
 

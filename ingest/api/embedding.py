@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.embedding_status import embedding_status
+from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.models import Role
 from kebab.identity.permissions import MANAGERS, Need
 from kebab.wire import to_document

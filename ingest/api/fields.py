@@ -9,8 +9,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.errors import InvalidRequest
-from kebab.http.api.fields import ShortListField
 from kebab.http.api.parsers import parse_json
+from kebab.http.api.serializers import ShortListField
 from kebab.identity.models.workspace import SLUG
 from kebab.uuids import parse_uuid
 

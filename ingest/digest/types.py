@@ -6,7 +6,7 @@ from typing import Any
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.types import Media
-from kebab.sandbox.deadline import Deadline
+from kebab.sandbox.process import Deadline
 from search.documents.omissions import StoredOmissions
 
 

@@ -53,7 +53,7 @@ from ingest.parsers.text_kinds import TEXT_MEDIA
 from ingest.parsers.titles import title_of
 from ingest.parsers.types import FileType, Outline, ParsedDocument
 from kebab.sandbox.errors import SandboxUnavailable
-from kebab.sandbox.failure_log import failure_location
+from kebab.sandbox.process import failure_location
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from kebab.accounts.oidc.adapters import links_of
-from kebab.accounts.sessions import end_sessions
+from kebab.accounts.sign_in import end_sessions
 from kebab.admin.changelist import ListAdmin
 from kebab.admin.site import site
 from kebab.identity.models import User

@@ -7,4 +7,4 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the signal handler that ends the sessions of deactivated users."""
-        import kebab.accounts.sessions  # noqa: F401  # connects a signal
+        import kebab.accounts.sign_in  # noqa: F401  # connects a signal

@@ -3,20 +3,24 @@
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kebab.accounts.forms import THEMES, ProfileForm
-from kebab.accounts.sessions import end_sessions
+from kebab.accounts.forms import THEMES, TIME_ZONES, ProfileForm
+from kebab.accounts.sign_in import end_sessions
 from kebab.identity.models import ApiToken, User
+from kebab.middleware import Middleware
 from kebab.pages.page import Page
 from kebab.people.pages.token_forms import PersonalTokenForm
 from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
@@ -137,3 +141,35 @@ def render_profile(request: HttpRequest, *, status: int = 200, **context: Any) -
 def _own_tokens(user: User) -> "QuerySet[ApiToken]":
     own = ApiToken.objects.filter(created_by=user, revoked_at=None).select_related("workspace")
     return own.order_by("-created_at")[:_WORKSPACE_TOKENS]
+
+
+#: The cookie in which a script of the pages names the browser's time zone.
+ZONE_COOKIE: Final = "kebab_zone"
+# Answers for programs, which are in English.
+_PROGRAMS: Final = ("/api/v1/", "/api/schema/")
+
+
+class ApplyPreferences(Middleware):
+    """Activates the language and the time zone of whoever requests a page."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Process the request in the reader's language and time zone."""
+        if request.path_info.startswith(_PROGRAMS):
+            return self._get_response(request)
+        with translation.override(_language(request)), timezone.override(_zone(request)):
+            response = self._get_response(request)
+            response.headers.setdefault("Content-Language", translation.get_language())
+            return response
+
+
+def _language(request: HttpRequest) -> str:
+    chosen = getattr(request.user, "language", "")
+    known = dict(settings.LANGUAGES)
+    return chosen if chosen in known else translation.get_language_from_request(request)
+
+
+def _zone(request: HttpRequest) -> ZoneInfo:
+    for name in (getattr(request.user, "time_zone", ""), request.COOKIES.get(ZONE_COOKIE, "")):
+        if name in TIME_ZONES:
+            return ZoneInfo(name)
+    return ZoneInfo(settings.TIME_ZONE)

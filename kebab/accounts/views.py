@@ -22,8 +22,13 @@ from django.views.generic import FormView, TemplateView
 from kebab.accounts import audit
 from kebab.accounts.forms import ChangePasswordForm, NewPasswordForm, ResetRequestForm, SignInForm
 from kebab.accounts.oidc.provider import oidc_is_configured
-from kebab.accounts.password_reset import queue_reset_mail, user_of_link
-from kebab.accounts.secret_links import forget_link, read_link_secret, render_link_gone
+from kebab.accounts.secret_links import (
+    forget_link,
+    queue_reset_mail,
+    read_link_secret,
+    render_link_gone,
+    user_of_link,
+)
 from kebab.accounts.sign_in import sign_in, sign_out
 from kebab.http.rate_limits.rules import count_mail, count_mail_to
 from kebab.http.site_address import site_address

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from django.db import connections
+from django.conf import settings
+from django.db import connection, connections
 from psycopg import Connection
 
 import kebab
@@ -33,10 +34,11 @@ from kebab.backup.manifest import (
     list_backups,
     write_manifest,
 )
+from kebab.health.checks import CheckResult, failed_result, ok_result, warning_result
 from kebab.runtime.durable_files import copy_file, sync_to_disk
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import create_folder
-from kebab.stack.servers.postgres_install import wheel_install
+from kebab.stack.servers.postgres_cluster import wheel_install
 from kebab.stack.storage.private_places import mark_private
 from kebab.tenancy.postgres.direct import connect
 from kebab.tenancy.roles import OWNER
@@ -220,3 +222,33 @@ def _sync_tree(root: Path) -> None:
     """Sync our own files of a backup to the disk; PostgreSQL has synced its own."""
     for path in (*root.glob("*.json"), root / "blobs.txt", root):
         sync_to_disk(path)
+
+
+_WAL = "archive"
+_ARCHIVER = """
+SELECT current_setting('archive_mode') <> 'off', last_archived_time, last_failed_wal,
+    coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)
+FROM pg_stat_archiver
+"""
+
+
+def check_archive(repair: bool = False) -> CheckResult:
+    """Check that WAL is archived, if an archive is configured."""
+    archive = archive_folder()
+    if archive is None or not settings.KEBAB_EMBEDDED_POSTGRES:
+        return ok_result(_WAL, "none was asked for: a backup leads to its own end")
+    with connection.cursor() as cursor:
+        cursor.execute(_ARCHIVER)
+        is_on, last_archived, failed_wal, is_failing = cursor.fetchone()
+    if not is_on:
+        return warning_result(
+            _WAL, "Postgres runs without it", "Restart the stack with KEBAB_WAL_ARCHIVE set."
+        )
+    if is_failing:
+        remedy = (
+            "See logs/postgres.log; make room there, or let the user that Postgres runs as write into it."
+        )
+        return failed_result(_WAL, f"{archive / 'wal'} does not take {failed_wal}: the log piles up", remedy)
+    if not (archive / "blobs").is_dir():
+        return failed_result(_WAL, f"{archive / 'blobs'} is gone", "Mount it again, or restart the stack.")
+    return ok_result(_WAL, f"{archive} has all up to {last_archived or 'now, which is nothing yet'}")

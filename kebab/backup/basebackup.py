@@ -10,7 +10,7 @@ from typing import Any
 from kebab.backup.errors import BackupFailed
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT, postgres_socket_folder
-from kebab.stack.servers.postgres_install import wheel_install
+from kebab.stack.servers.postgres_cluster import wheel_install
 
 _MANIFEST = "backup_manifest"
 # The size of a WAL segment; its name consists of the timeline and the position in two halves.

@@ -11,14 +11,15 @@ import psycopg
 
 from kebab.backup import basebackup, blobs
 from kebab.backup.errors import BackupFailed, BackupMissing, RestoreFailed, RestoreRefused
-from kebab.backup.layout import (
+from kebab.backup.manifest import (
     RECOVERY_SETTINGS,
+    Backup,
     RestoreTarget,
+    choose_backup,
     place_cluster,
     place_secrets,
     recovery_settings,
 )
-from kebab.backup.manifest import Backup, choose_backup
 from kebab.database.connections import close_connections
 from kebab.runtime.durable_files import replace_text
 from kebab.stack.configuration import StackConfiguration
@@ -26,7 +27,7 @@ from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT
 from kebab.stack.servers.postgres import EmbeddedPostgres
 from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster
 from kebab.stack.storage.data_dir_lock import hold_for_stack
-from kebab.stack.supervisor.process_logs import log_tail
+from kebab.stack.supervisor.child import log_tail
 
 Announce = Callable[[str], None]
 _POLL_S = 0.05

@@ -5,15 +5,14 @@ import gc
 import sys
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TextIO
+from typing import Any, ClassVar, Literal, NoReturn, TextIO
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 
 from kebab.cli.client.arguments import add_json_flag
-from kebab.cli.exit_code import run_to_exit_code
+from kebab.cli.errors import run_to_exit_code, write_error
 from kebab.cli.output import people_console, plain, write_json
-from kebab.cli.parser import KebabCommandParser
 from kebab.cli.utf8 import refuse_invalid_utf8
 from kebab.exit_codes import Exit
 from kebab.identity.models import Workspace
@@ -22,6 +21,46 @@ from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere
+
+
+class KebabCommandParser(CommandParser):
+    """Reports a wrong argument as `error.v1` if `--json` is on the command line; exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Report the error and exit; within a program (`call_command`) raise CommandError."""
+        if not self.called_from_command_line:
+            raise CommandError(f"Error: {message}", returncode=Exit.ERROR)
+        as_json = "--json" in sys.argv
+        if not as_json:
+            self.print_usage(sys.stderr)
+        write_error("invalid_arguments", message, sys.stderr, as_json=as_json)
+        self.exit(Exit.ERROR)
+
+
+def add_subcommand(subparsers: Any, name: str, description: str) -> argparse.ArgumentParser:
+    """Add the subcommand `name` to the result of `add_subparsers`; it accepts `--json` after it, too."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(name, help=description, description=description)
+    add_json_flag(parser, default=argparse.SUPPRESS)
+    return parser
+
+
+def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """Add `--workspace` to a parser; `find_workspace` resolves it."""
+    text = "slug or id; not needed when there is only one"
+    parser.add_argument("--workspace", metavar="W", help=text, **options)
+
+
+def path_argument(text: str) -> Path:
+    """Parse a path and expand `~` and `~user`: a `type` for arguments.
+
+    Raises ArgumentTypeError.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a path is empty; give a folder or a file, . for where you are")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} begins with the home of nobody known here") from error
 
 
 class KebabCommand(BaseCommand):

@@ -9,8 +9,7 @@ from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
 
 from kebab.cli.catalogue import COMMANDS, REPLACED
-from kebab.cli.errors import CliError
-from kebab.cli.exit_code import run_to_exit_code
+from kebab.cli.errors import CliError, run_to_exit_code
 from kebab.exit_codes import Exit
 
 

@@ -1,5 +1,9 @@
-"""Errors of commands."""
+"""Errors of commands, and the exit codes that they lead to."""
 
+import os
+import signal
+import sys
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from kebab.cli.output import plain, write_json
@@ -36,3 +40,25 @@ def write_error(
         return
     document: dict[str, Any] = {"schema_version": "error.v1", "code": code, "message": message}
     write_json(stream, document | ({"detail": fields} if fields else {}))
+
+
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+def run_to_exit_code(act: Callable[[], int], stream: TextIO, *, as_json: bool) -> int:
+    """Run what a command does, write its error to `stream`, and return the exit code."""
+    try:
+        return act()
+    except CliError as error:
+        write_error(error.code, str(error), stream, as_json=as_json, fields=error.fields)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except Exception as error:  # noqa: BLE001 - end of the process: any error is reported
+        from kebab.cli.report import report_any  # imports Django
+
+        return report_any(error, stream, as_json=as_json)

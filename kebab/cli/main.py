@@ -11,7 +11,7 @@ from typing import TextIO
 
 from kebab import __version__
 from kebab.cli.catalogue import COMMANDS, TASKS
-from kebab.cli.exit_code import run_to_exit_code
+from kebab.cli.errors import run_to_exit_code
 from kebab.exit_codes import Exit
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -131,3 +131,26 @@ def shorten_path(path: str) -> str:
 def _time_left(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that takes a stage, the amount done, and the total, 0 if unknown."""
+    shown: dict[str, Bar] = {}
+    with ExitStack() as open_bars:
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in shown:
+                _finish(shown, open_bars)
+                shown[stage] = open_bars.enter_context(bar(console, stage.capitalize().ljust(10)))
+            shown[stage].show(done, total)
+
+        yield show
+        _finish(shown, open_bars)
+
+
+def _finish(shown: dict[str, Bar], open_bars: ExitStack) -> None:
+    """Show the previous stage as done, and keep its bar on the screen."""
+    if shown:
+        next(reversed(shown.values())).finish()
+    open_bars.pop_all().close()

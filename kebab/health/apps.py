@@ -10,5 +10,5 @@ class HealthConfig(AppConfig):
         """Register Django's checks of a deployment."""
         from kebab.contributions import lazy
 
-        checks.register(lazy("kebab.health.row_level_security.check_roles"), deploy=True)
-        checks.register(lazy("kebab.http.rate_limits.checks.check_proxies"), deploy=True)
+        checks.register(lazy("kebab.health.server_checks.check_roles"), deploy=True)
+        checks.register(lazy("kebab.http.rate_limits.rules.check_proxies"), deploy=True)

@@ -15,8 +15,7 @@ from kebab.health.process_metrics import write_processes
 from kebab.observability.metrics.aggregate import ProcessReader
 from kebab.observability.metrics.collectors import WORKSPACE
 from kebab.observability.metrics.exposition import CONTENT_TYPE, Page
-from kebab.observability.metrics.files import metrics_folder
-from kebab.observability.metrics.metric import declared_families
+from kebab.observability.metrics.files import declared_families, metrics_folder
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,7 @@ from django.conf import settings
 from kebab.observability.metrics.aggregate import LivingProcess
 from kebab.observability.metrics.collectors import declare_gauge
 from kebab.observability.metrics.exposition import Page
-from kebab.observability.metrics.files import pid_namespace
-from kebab.observability.metrics.metric import Family, declare
+from kebab.observability.metrics.files import Family, declare, pid_namespace
 from kebab.stack.supervisor.state import running_state
 
 _BY_PROCESS = ("role", "pid")

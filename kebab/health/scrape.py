@@ -19,8 +19,7 @@ from kebab.health.stores import ProbeResult, StoreStatus, probe_stores
 from kebab.observability.metrics.aggregate import LivingProcess, ProcessReader, write_memory_series
 from kebab.observability.metrics.collectors import WORKSPACE, CollectorRunner, declare_gauge
 from kebab.observability.metrics.exposition import Page
-from kebab.observability.metrics.files import metrics_folder, pid_namespace
-from kebab.observability.metrics.metric import Family, declared_families
+from kebab.observability.metrics.files import Family, declared_families, metrics_folder, pid_namespace
 from kebab.observability.metrics.requests import update_pool_gauges
 from kebab.observability.metrics.store import process_store
 from kebab.runtime import draining

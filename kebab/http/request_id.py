@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from kebab.http.asgi_types import HttpApplication
 from kebab.middleware import Middleware
 from kebab.observability import tracing
-from kebab.observability.log_context import REQUEST_ID_HEADER, accept_request_id, bind_log_fields, request_id
+from kebab.observability.log_formats import REQUEST_ID_HEADER, accept_request_id, bind_log_fields, request_id
 
 _HEADER = REQUEST_ID_HEADER.lower().encode()
 _META_KEY = f"HTTP_{REQUEST_ID_HEADER.upper().replace('-', '_')}"

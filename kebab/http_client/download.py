@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpcore2
 
-from kebab.http_client.deadline import Deadline, DeadlineBackend, do_nothing, ignore_size
+from kebab.http_client.connections import Deadline, DeadlineBackend, do_nothing, ignore_size
 from kebab.http_client.decompress import ENCODINGS, make_inflater
 from kebab.http_client.errors import ResponseTooLarge, map_errors
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from kebab.runtime.lifeline import die_with_parent
 from kebab.sandbox.errors import OUT_OF_MEMORY, SandboxUnavailable
 from kebab.sandbox.frames import PROGRESS, Header, encode_reply, read_frame
-from kebab.sandbox.progress import report_progress_to
+from kebab.sandbox.program import report_progress_to
 
 OPEN_FILES = 64
 
@@ -54,7 +54,7 @@ def answer(handler: Handler, header: Header, content: bytes) -> Iterator[Header]
         yield {"died": OUT_OF_MEMORY}
         raise SystemExit(1) from None  # the heap is fragmented
     except Exception as error:  # noqa: BLE001  the process must survive for the next request
-        from kebab.sandbox.failure_log import failure_location  # slow to import, and seldom needed
+        from kebab.sandbox.process import failure_location  # slow to import, and seldom needed
 
         sys.stderr.write(f"request failed: {failure_location(error)}\n")
         sys.stderr.flush()

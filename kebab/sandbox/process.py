@@ -5,15 +5,38 @@ import selectors
 import signal
 import subprocess
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import IO, cast
 
-from kebab.sandbox.deadline import Deadline
 from kebab.sandbox.errors import ChildDied, SandboxUnavailable
 from kebab.sandbox.frames import PROGRESS, FrameError, Header, frame_start, take_frames
 from kebab.sandbox.program import Program
+
+
+class Deadline:
+    """Wall-clock limit from now on; each step that the process reports extends it, up to `most_seconds`."""
+
+    def __init__(self, seconds: float, *, seconds_per_step: float = 0.0, most_seconds: float = 0.0) -> None:
+        #: current limit on the total time
+        self.seconds = seconds
+        self._started_at = time.monotonic()
+        self._seconds_per_step = seconds_per_step
+        self._most_seconds = most_seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """Return the seconds until the deadline."""
+        return self._started_at + self.seconds - time.monotonic()
+
+    def extend(self) -> None:
+        """Allow `seconds_per_step` from now."""
+        wanted = time.monotonic() - self._started_at + self._seconds_per_step
+        self.seconds = max(self.seconds, min(wanted, self._most_seconds))
+
 
 START_SECONDS = 30.0
 PIPE_PIECE_BYTES = 1024**2
@@ -250,3 +273,16 @@ def _exit_reason(code: int, *, was_stopped: bool) -> ChildDied:
         return ChildDied("it used up its processor time (SIGXCPU)")
     is_of_others = code in OUTSIDE_SIGNALS and not was_stopped
     return ChildDied(f"it crashed ({signal.Signals(-code).name})", was_killed_from_outside=is_of_others)
+
+
+_FRAMES = 6
+
+
+def failure_location(error: BaseException) -> str:
+    """Return the error's type and its stack, innermost first: `ValueError at pdf.py:12, table.py:9`.
+
+    The error's message is left out, because it may quote the file.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[: -_FRAMES - 1 : -1]
+    places = ", ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in frames)
+    return f"{type(error).__name__} at {places}"

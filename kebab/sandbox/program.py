@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
@@ -61,3 +64,23 @@ class Program:
             "OMP_NUM_THREADS": "1",
             "MALLOC_ARENA_MAX": "1",  # each thread of a library would reserve 64 MB of address space
         }
+
+
+_listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def report_progress_to(listener: Callable[[], None]) -> Iterator[None]:
+    """Call `listener` at each step that is reported inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report_progress() -> None:
+    """Report that a step of a long request is done, such as a page of a document."""
+    listener = _listener.get()
+    if listener is not None:
+        listener()

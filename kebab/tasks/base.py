@@ -7,7 +7,7 @@ from celery.worker.request import Request
 from kombu.transport.virtual import QoS
 
 from kebab.observability import tracing
-from kebab.observability.log_context import bind_log_fields, request_id
+from kebab.observability.log_formats import bind_log_fields, request_id
 
 #: Message headers.
 REQUEST_ID: Final = "kebab_request_id"

@@ -13,7 +13,7 @@ from django.utils import timezone
 from kebab.database.querysets import first_or_not_found
 from kebab.encryption import EncryptionError, RotationResult, encrypt, rotate_column
 from kebab.errors import Conflict, InvalidRequest, Unprocessable
-from kebab.http_client.addresses import is_explicit_address, resolve_permitted
+from kebab.http_client.connections import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import RequestFailed
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace

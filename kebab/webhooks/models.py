@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kebab.http_client.addresses import mask_address
+from kebab.http_client.connections import mask_address
 from kebab.tenancy.fields import tenant_key, workspace_key
 
 #: Longest address of an endpoint.

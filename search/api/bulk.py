@@ -7,10 +7,10 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.problems import log_problem, problem_document
 from kebab.http.api.serializers import strict_body, validate_fields
 from kebab.http.api.views import WorkspaceView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need
 from search.api.query import run_search

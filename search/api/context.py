@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.views import WorkspaceView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.wire import to_document
 from search.api.libraries import PLAIN_TEXT, READ, FormatFields, LibraryIdField
 from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context

@@ -8,10 +8,9 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kebab.http.api.fields import ShortListField
-from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.openapi_schema import wire_component
+from kebab.http.api.serializers import ShortListField, StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.models import Role, TokenScope, Workspace
 from kebab.identity.permissions import Need
 from kebab.wire import to_document

@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need
 from kebab.wire import to_document

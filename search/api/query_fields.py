@@ -8,8 +8,7 @@ import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.fields import ShortListField, TypedTextField
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import ShortListField, StrictSerializer, TypedTextField
 from search.mirror.query.facets import FACETS
 from search.retrieval.errors import InvalidFilter
 from search.retrieval.query.filter_codec import parse_moment

@@ -8,11 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.fields import TypedTextField
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.serializers import StrictSerializer, TypedTextField, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.http.site_address import site_address
 from kebab.identity.models import Role, TokenScope

@@ -7,10 +7,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from kebab.errors import NotFound
-from kebab.http.api.openapi_schema import KebabSchema
+from kebab.http.api.openapi_schema import KebabSchema, load_schema, schema_names
 from kebab.http.api.serializers import StrictSerializer, strict_query
 from kebab.http.api.views import SingleFormatNegotiation
-from kebab.http.api.wire_schemas import load_schema, schema_names
 
 _KEEP_S = 3_600
 

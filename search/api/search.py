@@ -9,9 +9,9 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView, next_link
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need
 from search.api.query import run_search

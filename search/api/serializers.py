@@ -5,8 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.fields import HexIdField, NullableTextField
-from kebab.http.api.wire_schemas import wire_component
+from kebab.http.api.openapi_schema import wire_component
+from kebab.http.api.serializers import HexIdField, NullableTextField
 from kebab.wire import to_wire
 from search.documents.omissions import OMISSION_KINDS, OmissionView
 from search.models import Chunk, Document, MediaKind, Trust

@@ -9,10 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from kebab.errors import NotFound
-from kebab.http.api.fields import ShortListField
-from kebab.http.api.serializers import strict_body
+from kebab.http.api.openapi_schema import wire_component
+from kebab.http.api.serializers import ShortListField, strict_body
 from kebab.http.api.views import ApiView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.caller import Access, Caller, caller_access, caller_accesses
 from kebab.wire import Wire, to_wire
 from search.api.query import effective_filters, hide_answers, make_query

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
-from kebab.http_client.addresses import is_explicit_address
+from kebab.http_client.connections import is_explicit_address
 
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]*")
 _UNITS = {"LIMIT_S": (1, "seconds"), "LIMIT_MS": (1_000, "milliseconds")}

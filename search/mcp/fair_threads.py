@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from kebab.http.admission.fair_queue import Capacity, FairQueue
-from kebab.http.admission.usage import Usage
+from kebab.http.admission.fair_queue import Capacity, FairQueue, Usage
 from kebab.runtime.connection_limits import REFUSAL_S
 
 

@@ -15,7 +15,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rest_framework.exceptions import NotAuthenticated
 
 from kebab.errors import Forbidden, Problem
-from kebab.http.admission.usage import Usage
+from kebab.http.admission.fair_queue import Usage
 from kebab.http.api.problems import log_problem, respond
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request

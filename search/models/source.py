@@ -8,7 +8,7 @@ from typing import Any, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, models, transaction
 
-from kebab.http_client.addresses import mask_address
+from kebab.http_client.connections import mask_address
 from kebab.identity.models.workspace import SLUG
 from kebab.identity.reader import Reader
 from kebab.tenancy.fields import tenant_key, workspace_key

@@ -7,8 +7,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from kebab.contributions import lazy
-from kebab.people.workspace_settings.registry import Preference
-from kebab.people.workspace_settings.validators import boolean, integer_between, number_between, one_of
+from kebab.people.workspace_settings.registry import (
+    Preference,
+    boolean,
+    integer_between,
+    number_between,
+    one_of,
+)
 from search.embedders.configured import allowed_embedders
 from search.mirror.query.lexical import BREADCRUMB_WEIGHT
 from search.mirror.sync.snapshot import STEMMING

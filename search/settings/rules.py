@@ -14,9 +14,8 @@ from rest_framework.exceptions import ValidationError
 
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Conflict, InvalidRequest, NotFound
-from kebab.http.api.fields import HexIdField, ShortListField
 from kebab.http.api.problems import problem_of
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import HexIdField, ShortListField, StrictSerializer
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.people.workspaces import change_workspace

@@ -3,7 +3,7 @@
 import pytest
 from rest_framework.test import APIClient
 
-from kebab.people.workspace_settings.origins import clean_origins
+from kebab.people.workspace_settings.hooks import clean_origins
 from tests.support.actors import Role, make_workspace, member_client, token_client
 from tests.support.api import address
 

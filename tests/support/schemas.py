@@ -9,7 +9,7 @@ import pytest
 from referencing import Registry, Resource
 from rest_framework.test import APIClient
 
-from kebab.http.api.wire_schemas import load_schema, schema_names
+from kebab.http.api.openapi_schema import load_schema, schema_names
 from search.wire import RESPONSE_VERSION, SELECTION_VERSION
 
 #: Name of the URL pattern and the schema of what it answers with 200 or 202 in JSON.

@@ -20,11 +20,10 @@ from ingest.api.documents.views import CHANGE, accepted_body, submit_upload
 from ingest.api.querysets import check_replay
 from ingest.services.job_wait import wait_until_searchable
 from ingest.services.uploads import AcceptedUpload
-from kebab.http.api.fields import ShortListField
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import ProblemField
 from kebab.http.api.problems import log_problem, problem_document
-from kebab.http.api.serializers import StrictSerializer, strict_body, validate_fields
+from kebab.http.api.serializers import ShortListField, StrictSerializer, strict_body, validate_fields
 from kebab.http.api.views import WorkspaceView
 
 MAX_DOCUMENTS = 100

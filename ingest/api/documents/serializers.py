@@ -16,9 +16,8 @@ from ingest.services.archive_uploads import ArchiveUpload
 from ingest.services.source_definition import UPLOADS
 from ingest.services.uploads import Upload
 from kebab.errors import FieldError, InvalidRequest
-from kebab.http.api.fields import HexIdField, NullableTextField
 from kebab.http.api.pagination import PageQuery
-from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.serializers import HexIdField, NullableTextField, StrictSerializer, strict_body
 from kebab.identity.models.workspace import SLUG
 from search.corpus import DocumentLocation
 from search.models import Trust

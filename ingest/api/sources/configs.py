@@ -8,8 +8,7 @@ from rest_framework import serializers
 
 from ingest.connectors.declaration import ConnectorField, ConnectorKind
 from ingest.connectors.kinds import KINDS, kind_of
-from kebab.http.api.fields import ShortListField
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import ShortListField, StrictSerializer
 from kebab.identity.caller import Access
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need

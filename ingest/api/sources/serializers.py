@@ -11,8 +11,7 @@ from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.sources.configs import ConfigField, CredentialsField, public_config, validate_config
 from ingest.jobs.queue.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
 from ingest.services.versions import AddedVersion
-from kebab.http.api.fields import NullableTextField, ShortListField
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import NullableTextField, ShortListField, StrictSerializer
 from kebab.people.groups import MAX_GROUPS
 from search.access.restrictions import readers_of
 from search.models import Source, SourceKind, SourceState, SourceVersion, Trust

@@ -13,8 +13,7 @@ from kebab.cli.errors import CliError
 from kebab.cli.progress_bars import spinner
 from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.supervisor.child import Child, ChildPlan
-from kebab.stack.supervisor.process_logs import log_tail
+from kebab.stack.supervisor.child import Child, ChildPlan, log_tail
 from kebab.stack.supervisor.state import running_state
 
 # The first start creates the database cluster and the model's graph.

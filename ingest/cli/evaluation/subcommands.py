@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kebab.cli.command import KebabCommand
-from kebab.cli.parser import add_subcommand, add_workspace
+from kebab.cli.command import KebabCommand, add_subcommand, add_workspace
 from kebab.identity.models import Workspace
 
 Options = Mapping[str, Any]

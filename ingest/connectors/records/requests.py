@@ -13,10 +13,10 @@ from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.records.budget import ByteBudget
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.addresses import is_explicit_address, mask_address, resolve_permitted
+from kebab.http_client.connections import is_explicit_address, mask_address, resolve_permitted
 from kebab.http_client.download import Fetcher
 from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge
-from kebab.sandbox.progress import report_progress
+from kebab.sandbox.program import report_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

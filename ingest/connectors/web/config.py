@@ -8,7 +8,7 @@ from django.conf import settings
 
 from ingest.connectors.web.addresses import Address, UrlScope, parse_address
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.addresses import is_explicit_address, resolve_permitted
+from kebab.http_client.connections import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
 from search.retrieval.query.glob import Glob, compile_glob
 

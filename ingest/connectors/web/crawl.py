@@ -26,7 +26,7 @@ from ingest.connectors.web.pages import (
 )
 from ingest.connectors.web.requests import SiteRequests
 from ingest.models import WebPage
-from kebab.http_client.addresses import mask_address
+from kebab.http_client.connections import mask_address
 from search.corpus.paths import MAX_PATH_BYTES
 
 _MAX_REDIRECTS = 10

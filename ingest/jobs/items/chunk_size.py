@@ -5,8 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
 from kebab.identity.models import Workspace
-from kebab.people.workspace_settings.registry import Preference, preference
-from kebab.people.workspace_settings.validators import integer_between
+from kebab.people.workspace_settings.registry import Preference, integer_between, preference
 
 #: Name of the setting: the most tokens of a chunk, its breadcrumb included.
 CHUNK_TOKENS = "chunk_tokens"

@@ -24,7 +24,7 @@ from ingest.metrics import HINTS, HINTS_LOST
 from ingest.models import OPEN_STATES, Job, JobKind
 from kebab.celery import app
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.nodes.registry import FRESH_S
 from kebab.stack.servers.redis_client import redis_client, sync_reply
 from kebab.tasks.base import cause_headers
 from kebab.tenancy.current_workspace import acting_everywhere

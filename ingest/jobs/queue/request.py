@@ -16,7 +16,7 @@ from ingest.jobs.queue.hints import hint_on_commit
 from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.models import OPEN_STATES, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
-from kebab.observability.log_context import request_id
+from kebab.observability.log_formats import request_id
 from search.evaluation.runs import end_run, reopen_run
 from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
 

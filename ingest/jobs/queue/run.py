@@ -33,7 +33,7 @@ from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, ItemState, Job, JobItem
 from kebab.database.on_commit import run_on_commit
 from kebab.identity.models import Workspace
 from kebab.observability import tracing
-from kebab.observability.log_context import bind_log_fields
+from kebab.observability.log_formats import bind_log_fields
 from kebab.stack.storage.blob_storage import BlobsUnavailable
 from kebab.stack.supervisor import worker_stop
 from search.corpus.table_statistics import refresh_statistics

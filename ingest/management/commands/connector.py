@@ -13,9 +13,8 @@ from ingest.connectors.records.limited_reader import LimitedReader, Opening
 from ingest.connectors.records.program.config import parse_options
 from ingest.connectors.records.wire import CursorRecord, DocumentRecord
 from ingest.errors import AddressNotAllowed
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, add_subcommand
 from kebab.cli.errors import CliError
-from kebab.cli.parser import add_subcommand
 from kebab.exit_codes import Exit
 
 _NAMES = ("DocumentRecord", "DeletedRecord", "CursorRecord", "CompleteRecord", "WarningRecord")

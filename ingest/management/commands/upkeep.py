@@ -20,7 +20,7 @@ from kebab.health.exporter import serve_metrics
 from kebab.observability import tracing
 from kebab.observability.metrics.store import begin_process
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.registry import Heartbeat
 from kebab.tasks.schedule import SteadyScheduler
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror.sync.follow import MirrorFollower

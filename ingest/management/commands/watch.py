@@ -8,7 +8,7 @@ from ingest.watch.watcher import FolderWatcher
 from kebab.cli.command import KebabCommand
 from kebab.observability.metrics.store import begin_process
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.registry import Heartbeat
 
 
 class Command(KebabCommand):

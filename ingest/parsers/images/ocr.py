@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kebab.sandbox.progress import report_progress
+from kebab.sandbox.program import report_progress
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -18,7 +18,7 @@ from ingest.parsers.pdf.page_text import read_page
 from ingest.parsers.pdf.types import PageText, TextLine
 from ingest.parsers.pdf.xfa import placeholder_chars, read_xfa
 from ingest.parsers.types import FileType, Outline, PageSpan
-from kebab.sandbox.progress import report_progress
+from kebab.sandbox.program import report_progress
 
 #: pixels of a page's longer side for OCR: 200 dots per inch on A4
 RENDERED_SIDE = 2_340

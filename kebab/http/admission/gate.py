@@ -10,19 +10,18 @@ from typing import Any, Final, cast
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
 
-from kebab.http.admission.body_budget import BodyBudget, Spool
 from kebab.http.admission.callers import Callers
-from kebab.http.admission.fair_queue import ClientGone, FairQueue, Overloaded
+from kebab.http.admission.fair_queue import ClientGone, FairQueue, Overloaded, Usage
 from kebab.http.admission.refusals import refuse
 from kebab.http.admission.request_bodies import (
+    BodyBudget,
     BodyRefused,
     BufferedBody,
+    Spool,
     SpooledBody,
     is_short,
     largest_upload_bytes,
 )
-from kebab.http.admission.request_patterns import json_field_pattern, query_field_pattern
-from kebab.http.admission.usage import Usage
 from kebab.http.admission.wsgi_bridge import (
     BufferedResponse,
     Environ,
@@ -31,6 +30,21 @@ from kebab.http.admission.wsgi_bridge import (
     build_environ,
 )
 from kebab.http.asgi_types import HttpApplication
+
+
+def query_field_pattern(name: str) -> re.Pattern[bytes]:
+    """Return a pattern that finds a field of this ASCII name in a query string, whatever its value."""
+    return re.compile(rb"(?:\A|&)%s(?:[=&]|\Z)" % _spellings(name, b"%"))
+
+
+def json_field_pattern(name: str) -> re.Pattern[bytes]:
+    """Return a pattern that finds a field, named by letters and `_`, in JSON, with any value but null."""
+    return re.compile(rb'"%s"\s*+:\s*+(?!null)' % _spellings(name, rb"\\u00"))
+
+
+def _spellings(name: str, escape: bytes) -> bytes:
+    return b"".join(rb"(?:%c|%s(?i:%02x))" % (letter, escape, letter) for letter in name.encode("ascii"))
+
 
 # Uploads of the largest size that the disk has room for before their views run.
 _SPOOLED: Final = 8

@@ -32,7 +32,7 @@ SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "kebab.http.api.wire_schemas.add_components",
+        "kebab.http.api.openapi_schema.add_components",
         "kebab.http.api.openapi_schema.merge_any_values",
     ],
     "ENUM_NAME_OVERRIDES": {

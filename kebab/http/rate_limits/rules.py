@@ -3,8 +3,10 @@
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from django.conf import settings
+from django.core import checks
 from django.http import HttpRequest
 from limits import RateLimitItem, parse
 
@@ -146,3 +148,17 @@ def email_fingerprint(email: str) -> str:
 def parse_limit(limit: str) -> RateLimitItem:
     """Parse a limit like `100/minute`."""
     return parse(limit)
+
+
+def check_proxies(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
+    """Warn when Kebab is behind a proxy that `KEBAB_TRUSTED_PROXIES` doesn't name."""
+    if not settings.SECURE_SSL_REDIRECT or settings.KEBAB_TRUSTED_PROXIES:
+        return []
+    return [
+        checks.Warning(
+            "KEBAB_HTTPS=1 means a proxy in front, but KEBAB_TRUSTED_PROXIES names none: everybody has the"
+            " proxy's address, so that one person's failed sign-ins keep all others out.",
+            hint="Give KEBAB_TRUSTED_PROXIES the addresses or networks that the proxy's requests come from.",
+            id="kebab.W002",
+        )
+    ]

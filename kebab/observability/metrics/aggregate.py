@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kebab.observability.metrics.exposition import LINES, Page, sample_names, write_series
-from kebab.observability.metrics.files import delete_dead_files, live_key_files
-from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.files import Family, delete_dead_files, live_key_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kebab.contributions import contributions
 from kebab.observability.metrics.exposition import Page
-from kebab.observability.metrics.metric import Family, declare
+from kebab.observability.metrics.files import Family, declare
 
 logger = logging.getLogger(__name__)
 

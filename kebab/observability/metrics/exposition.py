@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.files import Family
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,4 +1,4 @@
-"""The metrics files of processes.
+"""Metrics and the files of processes that hold them.
 
 <data directory>/run/metrics/
     <role>-<pid>-<random>.keys       JSON lines: the process, families, series with their slots; locked while
@@ -18,12 +18,44 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from kebab.observability.metrics.metric import Family
 from kebab.runtime.file_locks import is_locked, lock
+
+Kind = Literal["counter", "gauge", "histogram"]
+
+_families: dict[str, "Family"] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A metric family; its series differ in their label values."""
+
+    #: The exposed name: counters end in `_total`, units are seconds and bytes.
+    name: str
+    help: str
+    kind: Kind
+    labels: tuple[str, ...] = ()
+    #: The upper bounds of a histogram's buckets, without the infinite one; ascending.
+    bounds: tuple[float, ...] = ()
+
+    @property
+    def n_slots(self) -> int:
+        """Return the numbers per series: for a histogram its buckets, the infinite one, and the sum."""
+        return len(self.bounds) + 2 if self.kind == "histogram" else 1
+
+
+def declare(family: Family) -> Family:
+    """Register a family, so that it is exposed before anything is counted; return it."""
+    return _families.setdefault(family.name, family)
+
+
+def declared_families() -> dict[str, Family]:
+    """Return the registered families of this process, by name."""
+    return dict(_families)
+
 
 #: Numbers of one process, half a megabyte: each route with each method and status takes some twenty. Further
 #: series are dropped.

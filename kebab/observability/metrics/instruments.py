@@ -7,7 +7,7 @@ multiprocess files are sparse, and a write to one on a full disk ends the proces
 from bisect import bisect_left
 from time import perf_counter
 
-from kebab.observability.metrics.metric import Family, declare
+from kebab.observability.metrics.files import Family, declare
 from kebab.observability.metrics.store import process_store
 
 #: Bucket bounds from a part of a lookup to a request that times out.

@@ -11,8 +11,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from kebab.observability.metrics.files import N_SLOTS, ProcessFiles
-from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.files import N_SLOTS, Family, ProcessFiles
 from kebab.runtime.role import set_role
 
 logger = logging.getLogger(__name__)

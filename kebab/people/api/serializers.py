@@ -10,8 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.contributions import contributions
-from kebab.http.api.fields import ShortListField
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import ShortListField, StrictSerializer
 from kebab.identity.caller import Access
 from kebab.identity.models import ApiToken, Role, TokenScope
 from kebab.people.groups import MAX_GROUPS

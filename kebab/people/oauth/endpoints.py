@@ -15,14 +15,13 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import serializers
 
 from kebab.errors import RateLimited
-from kebab.http.api.fields import ShortListField
+from kebab.http.api.serializers import ShortListField
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count, count_bad_token, parse_limit
 from kebab.http.site_address import site_address
 from kebab.identity.models.oauth import MAX_REDIRECT_URIS, MAX_URI_CHARS
-from kebab.people.oauth.clients import register_client
+from kebab.people.oauth.clients import check_redirect_uri, register_client
 from kebab.people.oauth.connections import SCOPES
-from kebab.people.oauth.redirects import check_redirect_uri
 from kebab.people.oauth.server import GRANT_TYPES, AuthorizationServer, has_unsafe_text, mcp_resource
 
 # Of a description of what is wrong.

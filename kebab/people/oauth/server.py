@@ -19,6 +19,7 @@ from django.http import HttpRequest, HttpResponse
 
 from kebab.http.site_address import site_address
 from kebab.identity.models import OAuthClient, OAuthGrant, PersonalToken, User
+from kebab.people.oauth.clients import is_same_redirect
 from kebab.people.oauth.connections import (
     SCOPES,
     Consent,
@@ -27,7 +28,6 @@ from kebab.people.oauth.connections import (
     issue_code,
     redeem,
 )
-from kebab.people.oauth.redirects import is_same_redirect
 from kebab.people.token_lifecycle import end_personal_token
 from kebab.uuids import parse_uuid
 

@@ -4,14 +4,18 @@ Extensions name them: a guard checks a change before it is made, and may refuse 
 starts, in the change's own transaction, the work that the new settings require.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+from django.utils.translation import gettext_lazy as _
 
 from kebab.contributions import contributions
+from kebab.http.cross_origin import ALLOWED_ORIGINS
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
-from kebab.people.workspace_settings.registry import known_preferences, merge_settings, preference
+from kebab.people.workspace_settings.registry import Preference, known_preferences, merge_settings, preference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,3 +101,28 @@ def run_followers(access: Access, workspace: Workspace, changed: frozenset[str])
     if changed:
         for follower in contributions("settings_followers"):
             follower(access, workspace, changed)
+
+
+MAX_ORIGINS: Final = 50
+_ORIGIN = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?", re.ASCII)
+
+
+def clean_origins(value: Any) -> str:
+    """Return origins separated by blanks, each once. Raises ValueError, naming the one that is none."""
+    origins = list(dict.fromkeys(value.split())) if isinstance(value, str) else [value]
+    for origin in origins:
+        if not isinstance(origin, str) or (origin != "*" and _ORIGIN.fullmatch(origin) is None):
+            raise ValueError(f"{origin!r} is not an origin; write https://docs.example.com, or * for any.")
+    if len(origins) > MAX_ORIGINS:
+        raise ValueError(f"There are {len(origins)} origins; give {MAX_ORIGINS} at most.")
+    return " ".join(origins)
+
+
+ORIGINS = Preference(
+    name=ALLOWED_ORIGINS,
+    default="",
+    validate=clean_origins,
+    label=_("Other sites"),
+    about=_("Whose pages may use tokens: https://docs.example.com, separated by blanks. * allows any."),
+    section="general",
+)

@@ -8,8 +8,7 @@ import redis
 
 from kebab.contributions import Row, contributions
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES, StackConfiguration
-from kebab.stack.nodes.heartbeat import FRESH_S
-from kebab.stack.nodes.registry import processes_with_age
+from kebab.stack.nodes.registry import FRESH_S, processes_with_age
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.watchdog import queue_lengths
 

@@ -10,7 +10,7 @@ from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import StackBusy
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import living_processes
+from kebab.stack.nodes.registry import living_processes
 from kebab.stack.servers.reachability import check_external_servers
 from kebab.stack.storage.data_dir_lock import acquire_after_commands, terminate_leftovers
 from kebab.stack.storage.stack_lock import HolderKind, StackLock

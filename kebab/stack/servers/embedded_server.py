@@ -11,9 +11,8 @@ from kebab.runtime.file_locks import hold_exclusively
 from kebab.stack.errors import ServerFailed
 from kebab.stack.paths import DataDirectory, ensure_runtime_directory
 from kebab.stack.servers.ownership import read_record, write_record
-from kebab.stack.supervisor.child import Child, ChildPlan
+from kebab.stack.supervisor.child import Child, ChildPlan, log_tail
 from kebab.stack.supervisor.process_id import ProcessIdentity
-from kebab.stack.supervisor.process_logs import log_tail
 
 # Postgres may have to replay much WAL after a crash.
 START_LIMIT_S = 300.0

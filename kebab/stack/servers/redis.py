@@ -15,8 +15,7 @@ from kebab.stack.errors import ServerMissing
 from kebab.stack.servers import secrets
 from kebab.stack.servers.addresses import redis_client_url, redis_socket, redis_url
 from kebab.stack.servers.embedded_server import EmbeddedServer
-from kebab.stack.supervisor.child import ChildPlan
-from kebab.stack.supervisor.process_logs import limit_log, log_tail
+from kebab.stack.supervisor.child import ChildPlan, limit_log, log_tail
 
 _OLDEST = (6, 2)
 _ON_PATH = ("redis-server", "valkey-server")

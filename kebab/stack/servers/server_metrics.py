@@ -7,10 +7,10 @@ from django.db import connection
 from django.db.models import Count, Sum
 
 from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
-from kebab.observability.metrics.metric import Family, declare
+from kebab.observability.metrics.files import Family, declare
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import living_processes
+from kebab.stack.nodes.registry import living_processes
 from kebab.stack.servers.redis_client import quick_redis
 
 _LIMIT_S = 1.0

@@ -16,11 +16,10 @@ from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import PreparationFailed, RestoreUnfinished, StackError
 from kebab.stack.paths import remove_runtime_directory
 from kebab.stack.servers.reachability import check_external_servers, is_serving
-from kebab.stack.supervisor.child import Child, ChildPlan, ForkedChild
+from kebab.stack.supervisor.child import Child, ChildPlan, ForkedChild, limit_log, log_tail
 from kebab.stack.supervisor.fork_server import ForkServer, RunCommand, preload
 from kebab.stack.supervisor.plan import Roles, embedded_servers, preparation_plan, process_plans
 from kebab.stack.supervisor.process_id import ProcessIdentity
-from kebab.stack.supervisor.process_logs import limit_log, log_tail
 from kebab.stack.supervisor.state import NamedProcess, StackState, write_state
 from kebab.stack.supervisor.supervised_process import SupervisedProcess
 from kebab.stack.supervisor.watchdog import Watchdog

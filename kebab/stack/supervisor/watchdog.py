@@ -1,21 +1,25 @@
 """A watchdog for stuck workers, which have work but start none: Celery's connection to Redis may hang."""
 
 import logging
+import os
 import queue
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
+from typing import Final
 
 import redis
+from django.conf import settings
 from django.db import Error, connection
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from kebab.exit_codes import Exit
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import FRESH_S, living_processes
+from kebab.stack.nodes.registry import FRESH_S, Activity, living_processes
 from kebab.stack.servers.addresses import redis_client_url
 
 logger = logging.getLogger(__name__)
@@ -124,3 +128,45 @@ def find_complaint(node_id: str, name: str, redis_url: str) -> str:
     if youngest.pid in stuck_workers(node_id, redis_url):
         return f"{name} on {node_id} has work and does none"
     return ""
+
+
+# Ten seconds apart: a worker whose machine was suspended for minutes has started a task by then.
+_IN_A_ROW: Final = 3
+
+
+class SelfWatchdog:
+    """Checks after each heartbeat whether this worker is stuck; after three times in a row it ends.
+
+    The count restarts if Postgres or Redis could not be queried, or if a task runs after all.
+    """
+
+    def __init__(self, activity: Callable[[], Activity], *, end: Callable[[], None] | None = None) -> None:
+        self._activity = activity
+        self._end = _exit_process if end is None else end
+        self._stuck_count = 0
+
+    def check(self, process_id: uuid.UUID, was_cut_off: bool) -> None:
+        """Check once, after a heartbeat; `was_cut_off` if the previous heartbeat failed.
+
+        Raises Error when Postgres doesn't answer.
+        """
+        stuck_count, self._stuck_count = self._stuck_count, 0
+        if was_cut_off or not self._is_stuck(process_id):
+            return
+        self._stuck_count = stuck_count + 1
+        if self._stuck_count == _IN_A_ROW:
+            StackProcess.objects.filter(pk=process_id).delete()
+            self._end()
+
+    def _is_stuck(self, process_id: uuid.UUID) -> bool:
+        try:
+            return is_stuck(process_id, settings.REDIS_URL) and not self._activity().busy
+        except redis.RedisError as error:
+            logger.warning("Whether this worker is stuck cannot be said at the moment: %s", error)
+            return False
+
+
+def _exit_process() -> None:
+    """Exit at once, as the main thread may hang; the children are idle and end with the process."""
+    logger.critical("This worker has work and does none: it ends, for whoever supervises it to start another")
+    os._exit(Exit.UNHEALTHY)

@@ -1,27 +1,19 @@
 """`/workspaces/{ws}/webhooks`: endpoints of webhooks and their deliveries. For people only."""
 
 import uuid
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.serializers import strict_body
+from kebab.http.api.serializers import ShortListField, StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.identity.permissions import ADMINS
-from kebab.webhooks.api.serializers import (
-    DeliveryQuery,
-    DeliverySerializer,
-    NewWebhook,
-    SentTestSerializer,
-    WebhookChanges,
-    WebhookSerializer,
-    WebhookWithSecretSerializer,
-)
 from kebab.webhooks.endpoints import (
     change_endpoint,
     create_endpoint,
@@ -31,6 +23,82 @@ from kebab.webhooks.endpoints import (
     get_endpoint,
     send_test,
 )
+from kebab.webhooks.models import DeliveryState, Endpoint, EventType
+
+
+def _events_field(**options: Any) -> ShortListField:
+    choice = serializers.ChoiceField(choices=EventType.values)
+    return ShortListField(child=choice, min_length=1, max_length=len(EventType), **options)
+
+
+class NewWebhook(StrictSerializer):
+    """The body that creates a webhook."""
+
+    # Its form is checked with its host, for a message with the remedy.
+    url = serializers.CharField(help_text="With https. A private address needs KEBAB_PRIVATE_HOSTS.")
+    events = _events_field()
+    description = serializers.CharField(max_length=200, allow_blank=True, default="")
+
+
+class WebhookChanges(StrictSerializer):
+    """The body that changes a webhook."""
+
+    url = serializers.CharField(required=False)
+    events = _events_field(required=False)
+    description = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    is_enabled = serializers.BooleanField(required=False)
+
+
+class WebhookSerializer(serializers.Serializer[Endpoint]):
+    """A webhook, without its secret."""
+
+    id = serializers.UUIDField()
+    url = serializers.CharField()
+    events = serializers.ListField(child=serializers.ChoiceField(choices=EventType.values))
+    description = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    is_enabled = serializers.SerializerMethodField()
+    disabled_because = serializers.CharField(help_text="Empty unless Kebab has disabled it.")
+    failing_since = serializers.DateTimeField(
+        allow_null=True, help_text="The first failure since its last successful delivery."
+    )
+
+    def get_is_enabled(self, endpoint: Endpoint) -> bool:
+        """Return whether it receives events."""
+        return endpoint.disabled_at is None
+
+
+class WebhookWithSecretSerializer(WebhookSerializer):
+    """A new webhook with the secret that signs its deliveries."""
+
+    secret = serializers.CharField(help_text="For any library of Standard Webhooks.")
+
+
+class DeliveryQuery(PageQuery):
+    """The parameters of the list of deliveries."""
+
+    state = serializers.ChoiceField(choices=DeliveryState.values, required=False)
+
+
+class DeliverySerializer(serializers.Serializer[Any]):
+    """A delivery."""
+
+    id = serializers.CharField(source="message_id", help_text="The header `webhook-id`.")
+    type = serializers.CharField()
+    state = serializers.ChoiceField(choices=DeliveryState.values)
+    body = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    attempts = serializers.IntegerField()
+    attempted_at = serializers.DateTimeField(allow_null=True)
+    due_at = serializers.DateTimeField(help_text="Of a pending one: when it is sent next.")
+    status = serializers.IntegerField(allow_null=True, help_text="Of the answer that refused it.")
+    error = serializers.CharField()
+
+
+class SentTestSerializer(serializers.Serializer[Any]):
+    """A test event that is on its way."""
+
+    id = serializers.CharField(help_text="The header `webhook-id`.")
 
 
 class WebhooksView(WorkspaceView):

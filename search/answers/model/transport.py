@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 import httpcore2
 import httpx2
 
-from kebab.http_client.deadline import Deadline, DeadlineBackend
+from kebab.http_client.connections import Deadline, DeadlineBackend
 from kebab.http_client.decompress import ENCODINGS, Inflater, make_inflater
 from kebab.http_client.errors import ResponseTooLarge
 

@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.fields import ShortListField
 from kebab.http.api.problems import log_problem, summarize_problem
+from kebab.http.api.serializers import ShortListField
 from kebab.http.api.views import ApiView
 from search.api.adapters.retrieval import MAX_HITS, compare_shown, find_passages
 from search.retrieval.errors import InvalidFilter, preview

@@ -5,9 +5,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kebab.http.api.fields import TypedTextField
 from kebab.http.api.pagination import PageQuery
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import StrictSerializer, TypedTextField
 from kebab.identity.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
 from search.api.query import awaited_seq, make_query

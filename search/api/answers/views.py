@@ -11,12 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.idempotency import REPLAYED, idempotent
-from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.openapi_schema import page_of, wire_component
 from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
-from kebab.http.api.wire_schemas import wire_component
 from kebab.identity.models import Role, TokenScope
 from kebab.identity.permissions import Need
 from kebab.wire import to_document

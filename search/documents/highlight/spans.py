@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import pygments
 
-from kebab.sandbox.deadline import Deadline
 from kebab.sandbox.errors import ChildDied, SandboxError
 from kebab.sandbox.frames import Header
-from kebab.sandbox.process import Request, run_once
+from kebab.sandbox.process import Deadline, Request, run_once
 from kebab.sandbox.program import Limits, Program
 
 logger = logging.getLogger(__name__)

@@ -5,10 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, add_workspace, path_argument
 from kebab.cli.lookup import find_workspace
-from kebab.cli.parser import add_workspace, path_argument
-from kebab.cli.stage_bars import stages
+from kebab.cli.progress_bars import stages
 from kebab.exit_codes import Exit
 from kebab.people import audit
 from kebab.people.operator import command_line_access

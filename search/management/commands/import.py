@@ -5,10 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, path_argument
 from kebab.cli.lookup import find_user
-from kebab.cli.parser import path_argument
-from kebab.cli.stage_bars import stages
+from kebab.cli.progress_bars import stages
 from kebab.exit_codes import Exit
 from kebab.stack.supervisor.plan import Roles
 from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle

@@ -7,10 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, add_workspace
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
-from kebab.cli.parser import add_workspace
 from kebab.errors import Forbidden
 from kebab.identity.caller import Access, caller_of_token
 from kebab.identity.tokens import verify_token

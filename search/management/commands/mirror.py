@@ -9,11 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, add_subcommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
-from kebab.cli.parser import add_subcommand
 from kebab.cli.progress_bars import counting_bar
 from kebab.health.exporter import serve_metrics
 from kebab.identity.models import Workspace
@@ -22,7 +21,7 @@ from kebab.observability.metrics.store import begin_process
 from kebab.people import audit
 from kebab.people.operator import command_line_access
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.registry import Heartbeat
 from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from search.mirror.errors import MirrorBusy

@@ -11,7 +11,7 @@ import redis
 import yaml
 
 from kebab.stack.servers.os_user import database_account
-from kebab.stack.servers.postgres_install import readable_install
+from kebab.stack.servers.postgres_cluster import readable_install
 from kebab.stack.servers.redis import find_server
 from kebab.stack.supervisor.child import Child, ChildPlan
 from tests.support.paths import ROOT

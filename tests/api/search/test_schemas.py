@@ -8,7 +8,7 @@ import jsonschema
 
 from kebab.cli.report import report
 from kebab.errors import FieldError, InvalidRequest
-from kebab.http.api.wire_schemas import load_schema, schema_names
+from kebab.http.api.openapi_schema import load_schema, schema_names
 from tests.api.refusals import refusal_of
 from tests.support.published_schemas import PUBLISHED, generate_schema, schema_file
 from tests.support.schemas import validate

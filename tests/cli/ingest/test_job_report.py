@@ -2,7 +2,7 @@ import io
 
 from ingest.jobs.queue.report import ingest_report
 from ingest.models import Job
-from kebab.cli.client.ingest_report import print_report
+from kebab.cli.client.ingest_targets import print_report
 from kebab.cli.client.terminal import Terminal
 
 

@@ -12,9 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands, load_command_class
 
 from kebab.cli.client.ingest_targets import target
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, path_argument
 from kebab.cli.output import plain, write_json
-from kebab.cli.parser import path_argument
 from kebab.stack.errors import HostUnknown
 from kebab.stack.servers.reachability import check_port
 from tests.cli.commands import error_of

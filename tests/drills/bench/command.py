@@ -14,11 +14,10 @@ from django.core.management.base import CommandParser
 from ingest.cli.scratch import scratch_workspace
 from ingest.jobs.queue.request import request_embedding
 from kebab.cli.client.ingest_targets import existing_folder
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, add_subcommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
-from kebab.cli.parser import add_subcommand
 from kebab.identity.models import Workspace
 from search.evaluation.machine import describe_machine
 from search.models import Chunk, Document

@@ -232,7 +232,7 @@ FAULTS = (
     ),
     Fault(
         name="redirect to a private address followed",
-        file="kebab/http_client/addresses.py",
+        file="kebab/http_client/connections.py",
         right="    if host.lower() not in private_hosts and not all(map(_is_public, addresses)):",
         wrong="    if False:",
         tests=("integration/ingest/connectors", "integration/search/rerank", "unit/ingest", *_JOBS),

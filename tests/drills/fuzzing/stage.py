@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from ingest.models import Job, JobState
-from kebab.http.api.wire_schemas import schema_names
+from kebab.http.api.openapi_schema import schema_names
 from kebab.identity.models import Group, GroupMember, Membership, Role, TokenScope, User, Workspace
 from kebab.identity.tokens import mint_token
 from kebab.webhooks.models import Endpoint

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from kebab.stack.servers.addresses import DATABASE_APPLICATION, DATABASE_NAME, DATABASE_OWNER
 from kebab.stack.servers.os_user import Account, database_account
-from kebab.stack.servers.postgres_install import readable_install
+from kebab.stack.servers.postgres_cluster import readable_install
 from kebab.stack.servers.redis import find_server
 from kebab.stack.supervisor.child import ChildPlan, launch_command
 from tests.drills.hosts.network import BACK, Host

@@ -50,9 +50,9 @@ def outbox(monkeypatch):
 
 
 def _mail_link_now(email, site):
-    from kebab.accounts import password_reset
+    from kebab.accounts import secret_links
 
-    password_reset.send_reset_mail(email, site)
+    secret_links.send_reset_mail(email, site)
 
 
 @pytest.fixture

@@ -116,11 +116,12 @@ def test_a_weak_password_leaves_the_link_good(visitor, ada, outbox):
 
 
 def test_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mailoutbox):
-    from kebab.accounts import password_reset
+
+    from kebab.accounts import secret_links
 
     ask(visitor)
-    password_reset._mail_executor().shutdown()
-    password_reset._mail_executor.cache_clear()
+    secret_links._mail_executor().shutdown()
+    secret_links._mail_executor.cache_clear()
 
     assert [message.to for message in mailoutbox] == [["ada@example.org"]]
 
@@ -141,13 +142,13 @@ def test_reset_mails_are_limited_silently_per_account_and_openly_per_address(vis
 def test_a_mail_server_that_is_away_is_logged_without_the_link(
     transactional_db, visitor, ada, settings, caplog
 ):
-    from kebab.accounts import password_reset
+    from kebab.accounts import secret_links
 
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     answer = ask(visitor)
-    password_reset._mail_executor().shutdown()
-    password_reset._mail_executor.cache_clear()
+    secret_links._mail_executor().shutdown()
+    secret_links._mail_executor.cache_clear()
 
     assert answer.status_code == 302
     assert "ConnectionRefusedError" in caplog.text
@@ -164,6 +165,6 @@ def test_reset_pages_without_a_mail_server_refer_to_the_operator(visitor, db, se
 
 def test_mail_is_in_the_language_of_its_reader(visitor, ada, outbox):
     type(ada).objects.filter(pk=ada.pk).update(language="de")
-    with patch("kebab.accounts.password_reset.render_to_string", side_effect=lambda *_: get_language()):
+    with patch("kebab.accounts.secret_links.render_to_string", side_effect=lambda *_: get_language()):
         ask(visitor)
     assert outbox[0].body == "de"

@@ -37,8 +37,7 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
 
 def _use_child_with_triggers() -> None:
     from ingest.digest import digester
-    from kebab.sandbox.deadline import Deadline
-    from kebab.sandbox.process import Request
+    from kebab.sandbox.process import Deadline, Request
 
     ask = digester.Digester.ask
 

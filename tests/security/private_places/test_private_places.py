@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest.jobs.queue.request import request_sync
-from kebab.health.environment_checks import check_configuration
+from kebab.health.process_checks import check_configuration
 from kebab.stack.storage import private_places
 from search.corpus import ensure_source
 from search.models import Chunk, Document, Source

@@ -11,7 +11,7 @@ from django.core import mail
 
 from ingest.api.sources.views import SourcesView
 from ingest.connectors.records.kinds import RECORD_KINDS
-from kebab.accounts.password_reset import send_reset_mail
+from kebab.accounts.secret_links import send_reset_mail
 from kebab.identity.caller import Caller, caller_access
 from kebab.identity.models import Role, TokenScope, Workspace
 from kebab.identity.permissions import Need

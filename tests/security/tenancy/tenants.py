@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobKind, Unreadable, WebPage
-from kebab.health.row_level_security import tenant_models
+from kebab.health.server_checks import tenant_models
 from kebab.http.api.models import IdempotencyKey
 from kebab.identity.caller import operator_access
 from kebab.identity.models import (

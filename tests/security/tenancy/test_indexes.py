@@ -5,7 +5,7 @@ import re
 import pytest
 from django.db import connection
 
-from kebab.health.row_level_security import tenant_models
+from kebab.health.server_checks import tenant_models
 from kebab.identity.caller import readable_memberships
 from kebab.identity.models import ApiToken, Group, GroupMember, Membership, TokenGroup
 from kebab.identity.tokens import readable_tokens

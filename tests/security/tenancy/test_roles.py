@@ -6,7 +6,7 @@ from django.db import DatabaseError, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from kebab.health import row_level_security as checks
+from kebab.health import server_checks as checks
 from kebab.health.checks import CheckStatus
 from kebab.tenancy import roles
 from kebab.tenancy.owner_connection import owner_connection

@@ -188,7 +188,7 @@ sys.path.insert(0, sys.argv[1])
 import django
 django.setup()
 import kebab.celery, kebab.application, kebab.urls
-from kebab.http.api.wire_schemas import load_schema, schema_names
+from kebab.http.api.openapi_schema import load_schema, schema_names
 assert all(map(load_schema, schema_names()))
 ours = [sys.modules[name] for name in sys.modules if name.partition(".")[0] in {"kebab", "search", "ingest"}]
 print(*schema_names(), *{module.__file__ for module in ours if module.__file__})

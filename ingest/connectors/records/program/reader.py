@@ -15,7 +15,7 @@ from ingest.connectors.records.program.lines import InvalidLine, parse_line
 from ingest.connectors.records.requests import ReaderSettings
 from ingest.connectors.records.wire import PROTOCOL, Record
 from kebab.runtime import lifeline
-from kebab.sandbox.progress import report_progress
+from kebab.sandbox.program import report_progress
 
 _MAX_LINE_BYTES: Final = 64 * 1024**2
 _PIECE_BYTES: Final = 1024**2

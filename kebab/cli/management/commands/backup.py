@@ -6,9 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, path_argument
 from kebab.cli.errors import CliError
-from kebab.cli.parser import path_argument
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.supervisor.plan import Roles
 

@@ -7,7 +7,7 @@ from kebab.cli.command import KebabCommand
 from kebab.health.exporter import serve_metrics
 from kebab.observability.metrics.store import begin_process
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.registry import Heartbeat
 
 
 class Command(KebabCommand):

@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, add_subcommand
 from kebab.cli.output import table
-from kebab.cli.parser import add_subcommand
 from kebab.exit_codes import Exit
 from kebab.people import audit
 from kebab.stack.nodes.registry import forget_node, list_nodes

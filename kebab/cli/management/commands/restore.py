@@ -7,9 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, path_argument
 from kebab.cli.errors import CliError
-from kebab.cli.parser import path_argument
 from kebab.exit_codes import Exit
 from kebab.stack.configuration import StackConfiguration
 
@@ -42,7 +41,7 @@ class Command(KebabCommand):
     def run_command(self, **options: Any) -> int:
         """Restore, and print the restored state."""
         from kebab.backup.errors import BackupMissing, RestoreRefused
-        from kebab.backup.layout import RestoreTarget
+        from kebab.backup.manifest import RestoreTarget
         from kebab.backup.restore import restore
 
         if not settings.KEBAB_EMBEDDED_POSTGRES:

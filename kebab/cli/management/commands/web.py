@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from kebab.cli.command import KebabCommand
 from kebab.runtime.role import set_role
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.registry import Heartbeat
 from kebab.stack.servers.reachability import check_port
 from kebab.stack.supervisor.web_server import serve
 

@@ -18,10 +18,10 @@ from kebab.observability.metrics.store import begin_process
 from kebab.runtime.lifeline import die_with_parent
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
-from kebab.stack.nodes.heartbeat import Activity, Heartbeat
+from kebab.stack.nodes.registry import Activity, Heartbeat
 from kebab.stack.storage.blob_mark import adopt_blobs_if_possible, check_blob_store
 from kebab.stack.supervisor import worker_stop
-from kebab.stack.supervisor.self_watchdog import SelfWatchdog
+from kebab.stack.supervisor.watchdog import SelfWatchdog
 
 
 class Command(KebabCommand):

@@ -19,8 +19,7 @@ from django.conf import settings
 
 from kebab.cli.errors import CliError
 from kebab.identity.models import Workspace
-from kebab.stack.supervisor.child import Child, ChildPlan
-from kebab.stack.supervisor.process_logs import log_tail
+from kebab.stack.supervisor.child import Child, ChildPlan, log_tail
 from search.evaluation.latency import Latencies
 from tests.drills.bench.budgets.clients import CLIENTS, Client, ClientRequest, Crowd, ask_at_once
 from tests.drills.bench.budgets.demo_start import free_port

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kebab.http.admission import fair_queue
-from kebab.http.admission.fair_queue import Capacity, ClientGone, FairQueue, Overloaded
-from kebab.http.admission.usage import Usage
+from kebab.http.admission.fair_queue import Capacity, ClientGone, FairQueue, Overloaded, Usage
 
 pytestmark = pytest.mark.anyio
 ROOM = Capacity(slots=4, waiting=6, wait_s=5.0)

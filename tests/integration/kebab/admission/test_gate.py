@@ -5,9 +5,9 @@ import pytest
 
 from kebab.application import create_application
 from kebab.health import probes
-from kebab.http.admission.body_budget import BodyBudget, Spool
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.gate import Gate, Shares, ViewGate
+from kebab.http.admission.request_bodies import BodyBudget, Spool
 from kebab.identity.request_record import record_caller
 from tests.integration.kebab.admission.callers import (
     LEAVES,

@@ -5,10 +5,16 @@ from dataclasses import replace
 import pytest
 
 from kebab.http.admission import request_bodies
-from kebab.http.admission.body_budget import BodyBudget, Spool
 from kebab.http.admission.fair_queue import FairQueue
 from kebab.http.admission.gate import Gate, Shares
-from kebab.http.admission.request_bodies import SHORT_BYTES, BufferedBody, SpooledBody, is_short
+from kebab.http.admission.request_bodies import (
+    SHORT_BYTES,
+    BodyBudget,
+    BufferedBody,
+    Spool,
+    SpooledBody,
+    is_short,
+)
 from tests.integration.kebab.admission.callers import LONG, ROOM, App, StubViews, callers_of, gate_of
 
 pytestmark = pytest.mark.anyio

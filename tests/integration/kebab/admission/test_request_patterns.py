@@ -6,7 +6,7 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab.http.admission.request_patterns import json_field_pattern, query_field_pattern
+from kebab.http.admission.gate import json_field_pattern, query_field_pattern
 from search.api.query_fields import AwaitedSeqField
 
 NAME = "min_seq"

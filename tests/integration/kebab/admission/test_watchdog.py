@@ -10,10 +10,9 @@ import pytest
 
 from kebab.application import create_application
 from kebab.health import responses
-from kebab.http.admission import connections, fair_queue, send_timeout
-from kebab.http.admission.connections import ConnectionGuard
+from kebab.http.admission import fair_queue, send_timeout, watchdog
 from kebab.http.admission.fair_queue import Capacity, FairQueue
-from kebab.http.admission.watchdog import Watchdog
+from kebab.http.admission.watchdog import ConnectionGuard, Watchdog
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +71,7 @@ def is_closed(client):
 
 
 def test_excess_idle_connections_of_an_address_are_closed(monkeypatch, settings):
-    monkeypatch.setattr(connections, "CONNECTIONS_OF_ADDRESS", 3)
+    monkeypatch.setattr(watchdog, "CONNECTIONS_OF_ADDRESS", 3)
     with clients(8) as ours:
         under_way = {client.getsockname() for client in ours[5:]}
         assert ConnectionGuard(under_way).close_excess() == 5

@@ -6,8 +6,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.test import APIRequestFactory
 
 from kebab.errors import InvalidJSON
-from kebab.http.api.fields import HexIdField, ShortListField
 from kebab.http.api.parsers import MAX_DEPTH, MAX_VALUES, MAX_WIDTH, parse_json
+from kebab.http.api.serializers import HexIdField, ShortListField
 from tests.support.actors import token_client
 
 

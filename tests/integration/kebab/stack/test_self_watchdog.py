@@ -11,10 +11,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.stack.nodes.heartbeat import Activity, Heartbeat
+from kebab.stack.nodes.registry import Activity, Heartbeat
 from kebab.stack.servers.addresses import redis_client_url
-from kebab.stack.supervisor.self_watchdog import SelfWatchdog
-from kebab.stack.supervisor.watchdog import stuck_workers
+from kebab.stack.supervisor.watchdog import SelfWatchdog, stuck_workers
 from tests.integration.kebab.stack.conftest import QUEUE, family, is_running
 from tests.integration.kebab.stack.databases import create_process
 from tests.support.stack import eventually
@@ -98,7 +97,7 @@ def test_failed_check_resets_the_count(row, watch, monkeypatch):
     for _ in range(2):
         watch.check(row.pk, False)
     with monkeypatch.context() as patched, pytest.raises(OperationalError):
-        patched.setattr("kebab.stack.supervisor.self_watchdog.is_stuck", lost_the_database)
+        patched.setattr("kebab.stack.supervisor.watchdog.is_stuck", lost_the_database)
         watch.check(row.pk, False)
     for _ in range(2):
         watch.check(row.pk, False)
@@ -112,7 +111,7 @@ def lost_the_database(*arguments):
 def test_watchdog_is_told_after_each_heartbeat_if_one_was_missed(monkeypatch):
     activities = iter([Activity, lost_the_database])
     reported = []
-    monkeypatch.setattr("kebab.stack.nodes.heartbeat.PERIOD_S", 0.01)
+    monkeypatch.setattr("kebab.stack.nodes.registry.PERIOD_S", 0.01)
     with Heartbeat(
         ProcessRole.WORKER,
         activity=lambda: next(activities, Activity)(),
@@ -127,7 +126,7 @@ def test_stuck_worker_is_found_with_any_local_clock(waiting, settings, monkeypat
     settings.KEBAB_NODE_ID, right = "here", timezone.now
     monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(hours=hours))
     idle = [5.0]
-    monkeypatch.setattr("kebab.stack.nodes.heartbeat.PERIOD_S", 0.01)
+    monkeypatch.setattr("kebab.stack.nodes.registry.PERIOD_S", 0.01)
     beating = Heartbeat(ProcessRole.WORKER, queues=(QUEUE,), activity=lambda: Activity(idle_s=idle[0]))
     beating._began_at -= 300
     with beating:

@@ -1,5 +1,5 @@
 from kebab.stack.supervisor import supervised_process
-from kebab.stack.supervisor.process_logs import limit_log, log_tail, open_log
+from kebab.stack.supervisor.child import limit_log, log_tail, open_log
 from kebab.stack.supervisor.supervised_process import SupervisedProcess
 from kebab.stack.supervisor.supervisor import StopRequest
 

@@ -128,7 +128,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_asked(ask, workspace, use
     stub = use(says("So it is [#1]."))
     named = stub.url.replace("127.0.0.1", "model.example")
     addresses = [(2, 1, 6, "", ("127.0.0.1", 0))]
-    monkeypatch.setattr("kebab.http_client.addresses.socket.getaddrinfo", lambda *_, **__: addresses)
+    monkeypatch.setattr("kebab.http_client.connections.socket.getaddrinfo", lambda *_, **__: addresses)
     use_model_at(named)
     answer = ask(QUESTION)
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from kebab.http.api.wire_schemas import load_schema
+from kebab.http.api.openapi_schema import load_schema
 from kebab.identity.reader import Reader
 from search.context import (
     Budget,

@@ -5,7 +5,7 @@ import pytest
 from django.db import IntegrityError, connection, connections, models, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from kebab.health.row_level_security import unprotected_tables
+from kebab.health.server_checks import unprotected_tables
 from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 from kebab.tenancy.migration_operations import AddIndexBeside
 from kebab.tenancy.owner_connection import owner_connection

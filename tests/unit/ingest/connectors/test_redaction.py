@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.connectors.redaction import redact
-from kebab.http_client.addresses import mask_address
+from kebab.http_client.connections import mask_address
 from search.models import Source
 
 

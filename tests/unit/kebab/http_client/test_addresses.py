@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kebab.http_client.addresses import is_explicit_address, resolve_permitted
+from kebab.http_client.connections import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
 
 PUBLIC = (

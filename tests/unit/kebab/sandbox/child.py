@@ -11,7 +11,7 @@ from pathlib import Path
 from kebab.sandbox.child import serve
 from kebab.sandbox.errors import SandboxUnavailable
 from kebab.sandbox.frames import Header
-from kebab.sandbox.progress import report_progress
+from kebab.sandbox.program import report_progress
 
 #: the first free descriptor, to which the sandbox moves its standard output
 REPLIES_FD = 3

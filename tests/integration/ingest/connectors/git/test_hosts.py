@@ -18,7 +18,7 @@ from tests.support.jobs import counts, failure, sync
 
 SECRET = "s3cret-Tok/en+x"
 LOGIN = {"username": "ada", "password": SECRET}
-LOOK_UP = "kebab.http_client.addresses.socket.getaddrinfo"
+LOOK_UP = "kebab.http_client.connections.socket.getaddrinfo"
 
 
 @pytest.fixture

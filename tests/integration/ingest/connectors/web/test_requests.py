@@ -219,7 +219,7 @@ def test_rebound_name_is_checked_at_each_connection(
     site, named_source, settings, monkeypatch, connected_addresses
 ):
     settings.KEBAB_PRIVATE_HOSTS = frozenset()
-    monkeypatch.setattr("kebab.http_client.addresses._is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("kebab.http_client.connections._is_public", lambda address: address == "127.0.0.1")
     port = site.server_address[1]
     answers, look_up = iter(["127.0.0.1", "127.0.0.3"]), socket.getaddrinfo
 

@@ -6,8 +6,8 @@ from django.db.models.functions import Now
 
 from ingest.jobs.queue import hints
 from kebab.health.checks import CheckStatus
-from kebab.health.environment_checks import judge_clock, judge_disk
-from kebab.health.row_level_security import unprotected_tables
+from kebab.health.process_checks import judge_clock, judge_disk
+from kebab.health.server_checks import unprotected_tables
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.tenancy.owner_connection import owner_connection
 from tests.integration.kebab.backup.doctor import assert_repaired, results, statuses
