@@ -2,6 +2,9 @@
 
 The HTTP library's own limits apply to one read each: a server that sends a byte a second could hold a request
 for hours.
+
+The connection goes to a checked address: a name that passes a check and is then resolved again could lead
+elsewhere the second time (DNS rebinding).
 """
 
 import ipaddress

@@ -16,7 +16,7 @@ from search.answers.passages import EXTRACTIVE_TOKENS, Passage, RetrievalOutcome
 from search.answers.prompt import FramedPassage, Message, PromptFrame
 from search.answers.types import AnswerCitation, AnswerReason, AnswerState, TextAdded, Usage
 from search.context.budget import text_counter
-from search.context.request import BudgetUnit
+from search.context.types import BudgetUnit
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from kebab.identity.models import Workspace
 from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
 from search.bundles.format.layout import FORMAT
 from search.bundles.format.manifest import Manifest, SectionDigest, write_manifest
-from search.bundles.format.seal import RowDigest
+from search.bundles.format.open_bundle import RowDigest
 from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
 from search.bundles.rows.blobs import blob_pieces

@@ -3,20 +3,22 @@
 request → channels → search → cap → rerank → cutoff → expansion → packing → segments
 """
 
-from search.context.build import build_context_pack
-from search.context.code import CODE_BUDGET, CodeRequest, retrieve_code
-from search.context.request import (
+from search.context.build import CODE_BUDGET, CodeRequest, build_context_pack, retrieve_code
+from search.context.overview import pack_text
+from search.context.types import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
     MAX_NEIGHBOUR_STEPS,
     Budget,
     BudgetUnit,
+    BudgetUse,
+    ContextPack,
     ContextRequest,
+    PackedDocument,
+    PackedText,
     ResponseMode,
     Surroundings,
 )
-from search.context.text_format import pack_text
-from search.context.types import BudgetUse, ContextPack, PackedDocument, PackedText
 
 __all__ = (
     "CODE_BUDGET",

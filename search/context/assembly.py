@@ -1,22 +1,178 @@
 """Assembly of a context pack: expanded hits, packed within a budget, with texts and citations."""
 
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from search.access.scope import SearchScope
+from search.context.around import HitNeighbourhood
 from search.context.budget import text_counter
-from search.context.candidates import ExpandedHits
-from search.context.overview import outline_files
-from search.context.request import Budget, ContextRequest, ResponseMode
-from search.context.text_format import SEPARATOR, block_text
-from search.context.texts import SegmentTexts
-from search.context.types import BudgetUse, Overview, PackedDocument, PackedText
+from search.context.chunk_queries import read_chunks
+from search.context.imported import imports_from
+from search.context.lines import DocumentLines, Range, read_document_lines
+from search.context.overview import SEPARATOR, HitFile, block_text, outline_files
+from search.context.types import (
+    Budget,
+    BudgetUse,
+    ContextRequest,
+    Overview,
+    PackedDocument,
+    PackedText,
+    ResponseMode,
+    Surroundings,
+)
 from search.models import Chunk
-from search.retrieval.expansion import ReachedChunk
-from search.retrieval.packing import PackedFile, Segment, pack
+from search.retrieval.citation import Citation
+from search.retrieval.expansion import (
+    IMPORT_FACTOR,
+    NEIGHBOUR_FACTOR,
+    SIBLING_FACTOR,
+    Expansion,
+    ReachedChunk,
+    expand,
+)
+from search.retrieval.fusion.post_fusion import TOP_M
+from search.retrieval.packing import PackedFile, Passage, Segment, pack
 from search.retrieval.query.filters import TrustLevel
+
+#: Number of first hits that are expanded. A request by file has many hits, which are worth more than
+#: the surroundings of its later ones.
+EXPANDED_HITS: Final = TOP_M
+EXPANDED_HITS_BY_FILE: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpandedHits:
+    """Hits and the chunks reached from them, best first, with their rows."""
+
+    reached: Sequence[ReachedChunk]
+    chunks: Mapping[str, Chunk]
+
+    @property
+    def files(self) -> list[HitFile]:
+        """Return the files, best first, each with the headings of its hits."""
+        by_document: dict[int, list[ReachedChunk]] = {}
+        for each in self.reached:
+            by_document.setdefault(self.chunks[each.chunk_id].document_id, []).append(each)
+        return [self._file(found) for found in by_document.values()]
+
+    def _file(self, found: Sequence[ReachedChunk]) -> HitFile:
+        hits = [self.chunks[each.chunk_id] for each in found if each.reached_by == "hit"]
+        return HitFile(
+            chunk=self.chunks[found[0].chunk_id],
+            score=found[0].score,
+            hit_headings=frozenset(tuple(hit.heading_path) for hit in hits),
+        )
+
+
+def expand_hits(
+    scope: SearchScope,
+    hits: Sequence[ReachedChunk],
+    surroundings: Surroundings,
+    *,
+    leading: int = EXPANDED_HITS,
+) -> ExpandedHits:
+    """Return the still visible `hits` and the chunks around the first `leading` of them, best first."""
+    chunks = read_chunks(scope, [hit.chunk_id for hit in hits])
+    visible = [hit for hit in hits if hit.chunk_id in chunks]
+    leaders = {hit.chunk_id: chunks[hit.chunk_id] for hit in visible[:leading]}
+    reached = expand(visible, _expansions(scope, leaders, surroundings))
+    chunks |= read_chunks(scope, [each.chunk_id for each in reached if each.chunk_id not in chunks])
+    return ExpandedHits(reached=[each for each in reached if each.chunk_id in chunks], chunks=chunks)
+
+
+def _expansions(
+    scope: SearchScope, hits: Mapping[str, Chunk], surroundings: Surroundings
+) -> Iterator[Expansion]:
+    around = HitNeighbourhood(scope, hits.values())
+    if surroundings.neighbours:
+        follow = around.neighbours(surroundings.neighbours)
+        yield Expansion(reached_by="neighbour", factor=NEIGHBOUR_FACTOR, follow=follow)
+    if surroundings.siblings:
+        yield Expansion(reached_by="sibling", factor=SIBLING_FACTOR, follow=around.siblings())
+    if surroundings.imports:
+        follow = imports_from(scope, hits.values())
+        yield Expansion(reached_by="import", factor=IMPORT_FACTOR, follow=follow)
+
+
+class SegmentTexts:
+    """The texts of one pack's segments; each document's lines are read once."""
+
+    def __init__(self, workspace_id: uuid.UUID, chunks: Mapping[str, Chunk]) -> None:
+        self._chunks = chunks
+        self._lines = _lines_of_documents(workspace_id, chunks)
+        self._verbatim = {chunk_id for chunk_id, chunk in chunks.items() if self._matches_cited_lines(chunk)}
+
+    def passage(self, reached: ReachedChunk) -> Passage:
+        """Return the chunk as a passage; its citation includes the heading lines right above its text."""
+        chunk = self._chunks[reached.chunk_id]
+        citation = chunk.citation
+        if reached.chunk_id in self._verbatim:
+            citation = self._with_headings(chunk, citation)
+        return Passage(
+            chunk_id=reached.chunk_id,
+            doc_id=chunk.document.doc_id.hex,
+            citation=citation,
+            score=reached.score,
+            ordinal=chunk.ordinal,
+        )
+
+    def is_blank(self, doc_id: str, start: int, end: int) -> bool:
+        """Return whether these lines of a document are blank; unknown lines are not."""
+        return self._lines[doc_id].is_blank(start, end)
+
+    def is_verbatim(self, segment: Segment) -> bool:
+        """Return whether the segment's text is exactly the lines that it cites."""
+        return self._cited_lines(segment) is not None
+
+    def text(self, segment: Segment) -> str:
+        """Return the cited lines, or the chunks' texts if it isn't cited by line or has too long a line."""
+        lines = self._cited_lines(segment)
+        if lines is not None:
+            return lines
+        return "\n".join(self._chunks[passage.chunk_id].text for passage in segment.passages)
+
+    def _cited_lines(self, segment: Segment) -> str | None:
+        cited = segment.citation
+        are_lines = all(passage.chunk_id in self._verbatim for passage in segment.passages)
+        if not are_lines or cited.start is None or cited.end is None:
+            return None
+        return self._lines[segment.doc_id].text(cited.start, cited.end)
+
+    def _matches_cited_lines(self, chunk: Chunk) -> bool:
+        cited = chunk.citation
+        if cited.start is None or cited.end is None:
+            return False
+        text = self._lines[chunk.document.doc_id.hex].text(cited.start, cited.end)
+        return text is not None and chunk.text in text
+
+    def _with_headings(self, chunk: Chunk, citation: Citation) -> Citation:
+        start = citation.start or 1
+        lines = self._lines[chunk.document.doc_id.hex]
+        for first, last in sorted(_line_ranges(chunk), reverse=True):
+            if last < start and (last + 1 == start or lines.is_blank(last + 1, start - 1)):
+                start = first
+        return replace(citation, start=start)
+
+
+def _line_ranges(chunk: Chunk) -> list[Range]:
+    return [(span["start"], span["end"]) for span in chunk.source_spans if span.get("kind") == "line"]
+
+
+def _lines_of_documents(workspace_id: uuid.UUID, chunks: Mapping[str, Chunk]) -> Mapping[str, DocumentLines]:
+    ranges: defaultdict[tuple[str, str], list[Range]] = defaultdict(list)
+    for chunk in chunks.values():
+        if chunk.document.is_read_verbatim:
+            ranges[chunk.document.doc_id.hex, chunk.document.content_hash] += _line_ranges(chunk)
+    lines = {
+        doc_id: read_document_lines(workspace_id, hash_, wanted)
+        for (doc_id, hash_), wanted in ranges.items()
+        if wanted
+    }
+    return defaultdict(lambda: DocumentLines({}), lines)
+
 
 #: Largest share of a budget for the overview, so that there is room for text.
 OVERVIEW_SHARE: Final = 0.5

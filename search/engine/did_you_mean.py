@@ -16,9 +16,15 @@ from search.analysis import encode_phrase
 from search.embedders.bert.tokenizer import is_common_word
 from search.engine.readback import read_passages
 from search.mirror.query.lexical import TEXT_WEIGHT
-from search.mirror.query.spelling import Spelling, join_words, near_identifiers, spellings, split_word
+from search.mirror.query.spelling import (
+    Spelling,
+    Vocabulary,
+    join_words,
+    near_identifiers,
+    spellings,
+    split_word,
+)
 from search.mirror.query.view import MirrorView
-from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.edit_distance import safe_errors
 from search.retrieval.query.exact import is_name_shaped

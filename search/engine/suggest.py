@@ -20,8 +20,8 @@ from search.engine.time_limit import limited_search
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.autocomplete import completions, outlines
+from search.mirror.query.spelling import Vocabulary
 from search.mirror.query.view import MirrorSource
-from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.query.completion import LAST_CHARACTER, TypedText
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.unicode_scripts import fold

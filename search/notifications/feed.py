@@ -17,7 +17,7 @@ from kebab.http.site_address import site_address
 from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_in
 from search.models import SavedSearch
-from search.notifications.matches import newest_matches
+from search.notifications.alerts import newest_matches
 from search.notifications.saved_searches import find_feed, page_address
 from search.retrieval.errors import SearchError
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from kebab.http_client.endpoint import JsonEndpoint
 from kebab.http_client.errors import AddressRefused, RequestFailed, StatusRefused, TimedOut
-from search.rerank.options import RerankOptions
-from search.rerank.payloads import FORMATS, PayloadFormat
+from search.rerank.options import FORMATS, PayloadFormat, RerankOptions
 from search.rerank.scorer import time_limit_error
 from search.retrieval.errors import RerankerUnavailable
 

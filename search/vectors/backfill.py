@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from django.db import models
 
-from search.corpus.bulk_insert import insert_rows
+from search.corpus.chunk_rows import insert_rows
 from search.models import Bookmark, Chunk, ChunkVector, EmbeddingSpace
 
 # Documents that are ordered at a time; those that come meanwhile are looked for afterwards.

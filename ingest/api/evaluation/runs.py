@@ -32,8 +32,7 @@ from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.identity.caller import Access
 from kebab.wire import to_wire
-from search.api.evaluation.files import text_file_response
-from search.api.evaluation.topics import EVALUATE
+from search.api.evaluation.topics import EVALUATE, text_file_response
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
 from search.evaluation.runs import compare_runs, format_trec_run, get_run, visible_runs
 from search.evaluation.settings import RunSettings

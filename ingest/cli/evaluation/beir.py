@@ -16,9 +16,8 @@ from kebab.cli.progress_bars import bar, counting_bar
 from kebab.identity.models import Workspace
 from search.evaluation.beir import JudgedSet, read_documents, read_judged_set, topics_of_set
 from search.evaluation.judged import DocumentName
-from search.evaluation.machine import describe_machine
 from search.evaluation.metrics import BEIR_MEASURES
-from search.evaluation.record import run_record
+from search.evaluation.record import describe_machine, run_record
 from search.evaluation.results import RunResult
 from search.evaluation.run_topics import evaluate
 from search.evaluation.settings import RunSettings

@@ -15,7 +15,7 @@ from kebab.exit_codes import Exit
 from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from search.evaluation.feedback import FEEDBACK_SET, store_topics_from_feedback
-from search.evaluation.formats import beir_topics, golden, trec
+from search.evaluation.formats import golden, trec
 from search.evaluation.formats.read import read_topics
 from search.evaluation.judged import JudgedTopic, TopicCollection
 from search.evaluation.topic_sets import (
@@ -124,7 +124,7 @@ def _files(found: TopicCollection, format_: str) -> Mapping[str, str]:
         return {"golden.yaml": golden.write_golden(found)}
     if format_ == "trec":
         return {"topics.tsv": trec.write_topics(found.topics), "qrels.txt": trec.write_qrels(found.topics)}
-    return dict(beir_topics.write_beir(found.topics))
+    return dict(trec.write_beir(found.topics))
 
 
 def _write_files(files: Mapping[str, str], target: Path, *, is_file: bool) -> list[str]:

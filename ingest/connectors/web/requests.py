@@ -2,6 +2,9 @@
 
 The process talks to the site and parses what it sends (`ingest.connectors.web.child`); this one decides what
 is requested, and how much of an answer is read.
+
+The state of the rate limit is in Redis under the site's name alone, whichever workspace's source it is: the
+limit protects the site. Without Redis each worker limits its own requests.
 """
 
 import logging

@@ -1,4 +1,9 @@
-"""Source code as lines, with its definitions where its language has a grammar."""
+"""Source code as lines, with its definitions where its language has a grammar.
+
+Syntax is read in a separate process, which may crash or be killed without harm: tree-sitter may need
+gigabytes for a single step (ten kilobytes of `a=>` in Java: 3 GB at the file's end), reports no progress
+meanwhile, and crashes where it gets no more memory.
+"""
 
 import atexit
 import logging

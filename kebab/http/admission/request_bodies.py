@@ -1,6 +1,11 @@
 """Request bodies, received before a request takes a thread, so that slow senders hold none.
 
 Short ones are buffered in memory. Longer ones are received into files, once a view wants to read them.
+
+Bodies that are received or wait have a budget, in fair shares of their callers. When the whole is full, the
+largest body of the caller who holds most is dropped, until there is room: shares are max-min fair (D.
+Bertsekas and R. Gallager, Data Networks, 1992, 6.5.2). The last fifth is for callers who hold at most a tenth
+of the whole.
 """
 
 import asyncio

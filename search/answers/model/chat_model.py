@@ -11,7 +11,7 @@ import openai
 
 from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge, TimedOut
 from search.answers.errors import ModelFailed
-from search.answers.model.options import AnswerOptions
+from search.answers.model.configured import AnswerOptions
 from search.answers.model.transport import MAX_PARSED_BYTES, CallDeadline, CallTransport
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage

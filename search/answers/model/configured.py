@@ -1,14 +1,60 @@
-"""Construction of the chat model from the settings."""
+"""The chat model of the settings: their validation, its check and its construction."""
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any, Final, Protocol
 
+from django.conf import settings
+from django.core import checks
+
+from kebab.health.checks import CheckResult, CheckStatus
 from search.answers.errors import ModelFailed
-from search.answers.model.options import AnswerOptions
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
+from search.endpoints.checks import problem_errors, problem_result
 from search.endpoints.circuit_breaker import CircuitBreaker
+from search.endpoints.configured_endpoint import ConfiguredEndpoint, SettingProblem, describe_problems
+from search.endpoints.settings import answer_endpoint
+
+#: Least context of a model: a passage or two must fit in addition to the instructions.
+MIN_CONTEXT_TOKENS: Final = 1_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """The settings of the model, not yet validated."""
+
+    endpoint: ConfiguredEndpoint
+    #: Size of the context, prompt and answer together.
+    context_tokens: int
+    #: Whether the answer is requested as a stream.
+    streams: bool
+
+    @classmethod
+    def from_settings(cls) -> "AnswerOptions":
+        """Return the options of the Django settings, valid or not."""
+        return cls(
+            endpoint=answer_endpoint(),
+            context_tokens=settings.KEBAB_ANSWER_CONTEXT_TOKENS,
+            streams=settings.KEBAB_ANSWER_STREAM,
+        )
+
+    @property
+    def is_unconfigured(self) -> bool:
+        """Return whether no model is configured, so that answers are extractive."""
+        return not self.endpoint.url and not self.endpoint.model
+
+    def problems(self) -> list[SettingProblem]:
+        """Return the problems of the settings that can be found without a network."""
+        if self.is_unconfigured:
+            return []
+        problems = self.endpoint.problems()
+        if self.context_tokens < MIN_CONTEXT_TOKENS:
+            remedy = f"Give what the model reads and writes together, at least {MIN_CONTEXT_TOKENS} tokens."
+            fault = f"is {self.context_tokens}"
+            problems.append(SettingProblem("KEBAB_ANSWER_CONTEXT_TOKENS", fault, remedy))
+        return problems
 
 
 class ChatModel(Protocol):
@@ -59,3 +105,36 @@ class _Misconfigured:
         raise ModelFailed(
             AnswerReason.MODEL_UNAVAILABLE, "is not configured right", remedy="Run: kebab doctor"
         )
+
+
+_NAME = "answers"
+_PROBE_MESSAGES = [{"role": "user", "content": "Answer with the word: ready"}]
+
+
+def check_settings(**_: Any) -> list[checks.CheckMessage]:
+    """Return an error for each invalid setting of the model."""
+    return problem_errors(AnswerOptions.from_settings().problems(), "search.E003")
+
+
+def refuse_wrong_settings() -> None:
+    """Refuse to start the stack with invalid settings. Raises: ModelFailed."""
+    problems = AnswerOptions.from_settings().problems()
+    if problems:
+        details = describe_problems(problems)
+        raise ModelFailed(AnswerReason.MODEL_UNAVAILABLE, f"is not configured right: {details}")
+
+
+def check_model(repair: bool) -> CheckResult:
+    """Ask the model for one word. A failure is a warning, because answers without it fail with a reason."""
+    problems = AnswerOptions.from_settings().problems()
+    if problems:
+        return problem_result(_NAME, problems)
+    model = chat_model()
+    if model is None:
+        detail = "no model is configured; answers are the documents' own sentences"
+        return CheckResult(name=_NAME, status=CheckStatus.OK, detail=detail)
+    try:
+        list(model.answer(_PROBE_MESSAGES, lambda: None))
+    except ModelFailed as error:
+        return CheckResult(name=_NAME, status=CheckStatus.WARNING, detail=str(error), remedy=error.remedy)
+    return CheckResult(name=_NAME, status=CheckStatus.OK, detail=f"{model.name} answered")

@@ -1,30 +1,189 @@
 """`/workspaces/{ws}/ask` and `/workspaces/{ws}/answers`: questions and stored answers."""
 
+import asyncio
+import logging
 import threading
 import uuid
-from typing import ClassVar
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from typing import Any, ClassVar
 
+from asgiref.sync import sync_to_async
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.idempotency import REPLAYED, idempotent
 from kebab.http.api.openapi_schema import page_of, wire_component
-from kebab.http.api.pagination import KeysetPage
-from kebab.http.api.serializers import strict_body
+from kebab.http.api.outages import OUTAGES, outage_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.serializers import StrictSerializer, TypedTextField, strict_body
 from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
-from kebab.identity.models import Role, TokenScope
+from kebab.identity.caller import Access, refresh_access
+from kebab.identity.models import Role, TokenScope, Workspace
 from kebab.identity.permissions import Need
-from kebab.wire import to_document
-from search.answers import Answer, AnswerRequest, answer_events, answer_question
+from kebab.tenancy.current_workspace import acting_in_step
+from kebab.wire import to_document, to_wire
+from search.access.querysets import visible_documents
+from search.answers import (
+    DEFAULT_HITS,
+    MAX_HITS,
+    MAX_QUESTION_CHARS,
+    Answer,
+    AnswerEvent,
+    AnswerRequest,
+    Finished,
+    Retrieved,
+    TextAdded,
+    answer_events,
+    answer_question,
+)
 from search.answers.citation_check import AnswerCheck, check_citations
 from search.answers.history import answer_from_row, delete_answer, get_answer, visible_answers
-from search.api.answers.serializers import AnswersQuery, AnswerSummarySerializer, AskBody, answer_request
-from search.api.answers.stream import answer_stream
+from search.api.query import awaited_seq, make_query
+from search.api.query_fields import AwaitedSeqField, EnumeratedField, FilterFields, RecencyField, drop_nulls
 from search.api.search import json_response
+from search.models import KeptAnswer
+from search.retrieval.types import Mode
+
+
+class AskBody(StrictSerializer):
+    """A question."""
+
+    question = TypedTextField(max_length=MAX_QUESTION_CHARS, help_text="In plain words.")
+    conversation_id = serializers.UUIDField(
+        required=False, allow_null=True, help_text="An earlier answer's: the question goes on with it."
+    )
+    filters = FilterFields(required=False, allow_null=True)
+    mode = EnumeratedField(Mode, required=False, allow_null=True)
+    k = serializers.IntegerField(
+        required=False, min_value=1, max_value=MAX_HITS, help_text="The most hits to answer from."
+    )
+    recency = RecencyField(required=False, allow_null=True)
+    min_seq = AwaitedSeqField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields that are not null."""
+        return drop_nulls(attrs)
+
+
+class AnswersQuery(PageQuery):
+    """The parameters of the list of answers."""
+
+    conversation_id = serializers.UUIDField(required=False, help_text="Of this conversation alone.")
+
+
+class AnswerSummarySerializer(serializers.ModelSerializer[KeptAnswer]):
+    """An answer in a list."""
+
+    answer_id = serializers.UUIDField(source="id")
+    reason = serializers.SerializerMethodField(help_text="Null where it is grounded or extractive.")
+
+    class Meta:
+        model = KeptAnswer
+        fields = (
+            "answer_id",
+            "conversation_id",
+            "question",
+            "state",
+            "reason",
+            "model",
+            "asked_by",
+            "created_at",
+        )
+
+    def get_reason(self, row: KeptAnswer) -> str | None:
+        """Return the reason of a refused, ungrounded or failed answer."""
+        return row.reason or None
+
+
+def answer_request(workspace: Workspace, given: Mapping[str, Any]) -> AnswerRequest:
+    """Build the request from a body's clean fields. Raises InvalidQuery, InvalidFilter with the field."""
+    options = {name: given[name] for name in ("mode", "recency") if name in given}
+    filters = given.get("filters", {})
+    query = make_query(workspace, {"q": given["question"], "filters": filters, **options}, filters)
+    return AnswerRequest(
+        question=given["question"],
+        filters=query.filters,
+        conversation_id=given.get("conversation_id"),
+        k=given.get("k", DEFAULT_HITS),
+        mode=query.mode,
+        recency=query.recency,
+        min_seq=awaited_seq(workspace, given),
+    )
+
+
+logger = logging.getLogger(__name__)
+
+# The caller's rights are checked again after this long.
+_RECHECK_S = 0.5
+
+Event = tuple[str, dict[str, Any]]
+
+
+async def answer_stream(
+    access: Access, first: AnswerEvent, rest: Iterator[AnswerEvent], stop: threading.Event
+) -> AsyncIterator[Event]:
+    """Yield a `retrieval` event, a `token` event for each piece of text, and the answer as the `final` event.
+
+    The stream ends without the `final` event when the caller loses the right to see the answer, or when the
+    database fails. When the client disconnects, the model is stopped and the partial answer is stored.
+    """
+    doc_ids = first.doc_ids if isinstance(first, Retrieved) else frozenset()
+    loop = asyncio.get_running_loop()
+    checked_at = loop.time()
+    try:
+        yield _event_to_wire(first)
+        while (event := await _next_event(rest, stop)) is not None:
+            if loop.time() - checked_at > _RECHECK_S or isinstance(event, Finished):
+                checked_at = loop.time()
+                if not await sync_to_async(_may_continue)(access, doc_ids):
+                    return
+            yield _event_to_wire(event)
+    except OUTAGES as error:
+        if outage_of(error) is None:
+            raise
+        logger.warning("the events of an answer break off: %s", error)
+    finally:
+        stop.set()
+        await sync_to_async(_drain)(rest)
+
+
+async def _next_event(events: Iterator[AnswerEvent], stop: threading.Event) -> AnswerEvent | None:
+    """Wait for the next event in a thread; on cancellation stop the model and let the thread end first."""
+    step = asyncio.ensure_future(sync_to_async(lambda: next(events, None))())
+    try:
+        return await asyncio.shield(step)
+    except asyncio.CancelledError:
+        stop.set()
+        await step
+        raise
+
+
+def _drain(events: Iterator[AnswerEvent]) -> None:
+    for _ in events:
+        pass
+
+
+def _may_continue(access: Access, doc_ids: Collection[str]) -> bool:
+    with acting_in_step(access.workspace.pk):
+        current = refresh_access(access)
+        if current is None or TokenScope.ASK not in current.scopes:
+            return False
+        readable = visible_documents(current.workspace, current.reader).filter(doc_id__in=doc_ids)
+        return readable.count() == len(doc_ids)
+
+
+def _event_to_wire(event: AnswerEvent) -> Event:
+    if isinstance(event, Retrieved):
+        return "retrieval", to_wire(event, exclude={"doc_ids"})
+    if isinstance(event, TextAdded):
+        return "token", to_wire(event)
+    return "final", to_document("answer.v1", event.answer)
+
 
 ASK = Need(role=Role.VIEWER, scope=TokenScope.ASK)
 _EVENTS = "text/event-stream"

@@ -14,7 +14,7 @@ from kebab.runtime.durable_files import sync_to_disk
 from kebab.runtime.file_locks import hold_existing
 from search.bundles.errors import BundleExists, BundleUnreadable
 from search.bundles.format.layout import APPLICATION_ID, CREATE, FORMAT, SECTIONS, insert_statement
-from search.bundles.format.seal import RowDigest, Value, seal
+from search.bundles.format.open_bundle import RowDigest, Value, seal
 
 # Level 1 takes half the time of 6 and a sixth more space.
 _LEVEL = 6

@@ -14,8 +14,7 @@ import numpy as np
 from search.bundles.errors import BundleRefused
 from search.bundles.format.layout import MAX_DOCUMENT_BYTES, MAX_ROW_BYTES, SECTIONS, select_statement
 from search.bundles.format.manifest import Manifest, read_manifest
-from search.bundles.format.open_bundle import open_bundle, translate_damage
-from search.bundles.format.seal import RowDigest
+from search.bundles.format.open_bundle import RowDigest, open_bundle, translate_damage
 from search.bundles.format.sections import section_rows
 from search.bundles.format.values import HashText, integer, read_json, row_from_json, rows_of
 from search.bundles.rows.vectors import parse_ids, parse_matrix

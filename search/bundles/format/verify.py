@@ -11,9 +11,8 @@ from blake3 import blake3
 
 from search.bundles.errors import BundleDamaged, BundleError, BundleRefused
 from search.bundles.format.layout import SECTIONS, SMALL_SECTIONS, select_statement
-from search.bundles.format.open_bundle import translate_damage
+from search.bundles.format.open_bundle import RowDigest, check_bytes, translate_damage
 from search.bundles.format.row_reader import BlobPiece, BundleReader, DocumentRow
-from search.bundles.format.seal import RowDigest, check_bytes
 from search.bundles.progress import Progress
 from search.corpus.content_ids import chunk_ids, document_id, embed_hash
 from search.models import SpaceState

@@ -19,7 +19,7 @@ from search.bundles.progress import Progress
 from search.bundles.rows.documents import derived_fields
 from search.bundles.rows.sources import source_fields
 from search.corpus.blobs import store_blob_file, store_blobs
-from search.corpus.bulk_insert import insert_rows
+from search.corpus.chunk_rows import insert_rows
 from search.corpus.content_ids import place_key
 from search.markup.plain_text import stored_plain_text
 from search.models import (

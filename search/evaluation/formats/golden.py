@@ -1,4 +1,4 @@
-"""Golden files: topics with their relevant documents, in hand-written YAML.
+"""YAML read with positions, and golden files: topics with their relevant documents, in hand-written YAML.
 
 set: golden
 topics:
@@ -11,17 +11,168 @@ topics:
   - id: salary
     query: what does the director earn
     unanswerable: true
+
+YAML is composed from the parser's events, so that tags create no objects, aliases multiply no values, names
+of a mapping are unique, and `no` is an ordinary text.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
-from search.evaluation.formats.located import prefix_errors
-from search.evaluation.formats.nodes import Node, parse_nodes
 from search.evaluation.judged import JudgedTopic, Qrel, TopicCollection
 from search.retrieval.citation import split_uri
 from search.retrieval.errors import InvalidJudgedSet, preview
+
+#: The most bytes of a file of topics, judgements or a run.
+MAX_BYTES = 50_000_000
+
+
+def read_text(path: Path) -> str:
+    """Read the text of a file. Raises InvalidJudgedSet when it isn't UTF-8 or is too big."""
+    try:
+        if not path.is_file():
+            raise InvalidJudgedSet(f"{path} is not a readable file; name one.")
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidJudgedSet(f"{path} has more than {MAX_BYTES:,} bytes; split it.")
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidJudgedSet(f"{path} can't be read ({error}); give a text file in UTF-8.") from error
+
+
+def numbered_lines(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the location, like `qrels.txt, line 7`, and the text without line end of each non-blank line."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield f"{where}, line {number}", line.removesuffix("\r")
+
+
+@contextmanager
+def prefix_errors(where: str) -> Iterator[None]:
+    """Prefix the message of an InvalidJudgedSet that is raised within with the location."""
+    try:
+        yield
+    except InvalidJudgedSet as error:
+        raise InvalidJudgedSet(f"{where}: {error}") from error
+
+
+MAX_DEPTH: Final = 10
+
+# libyaml, if PyYAML was built with it, is some ten times faster.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value and its location."""
+
+    #: Like `golden.yaml, line 7`.
+    where: str
+    value: "str | list[Node] | dict[str, Node]"
+
+    @property
+    def text(self) -> str:
+        """Return the text. Raises InvalidJudgedSet for another value."""
+        if not isinstance(self.value, str):
+            raise InvalidJudgedSet(f"{self.where}: there must be a text here.")
+        return self.value
+
+    @property
+    def items(self) -> "list[Node]":
+        """Return the list's items; an empty value is an empty list. Raises InvalidJudgedSet."""
+        if self.value == "":
+            return []
+        if not isinstance(self.value, list):
+            raise InvalidJudgedSet(f"{self.where}: there must be a list here, each item behind a dash.")
+        return self.value
+
+    def fields(self, *known: str) -> "dict[str, Node]":
+        """Return the mapping without empty values. Raises InvalidJudgedSet for others and unknown names."""
+        if not isinstance(self.value, dict):
+            raise InvalidJudgedSet(f"{self.where}: there must be names with values here: {', '.join(known)}.")
+        for name, node in self.value.items():
+            if name not in known:
+                raise InvalidJudgedSet(
+                    f"{node.where}: there is no {preview(name)} here; there are: {', '.join(known)}."
+                )
+        return {name: node for name, node in self.value.items() if node.value != ""}
+
+    def to_plain(self) -> Any:
+        """Return the value as texts, lists and dictionaries."""
+        if isinstance(self.value, list):
+            return [each.to_plain() for each in self.value]
+        if isinstance(self.value, dict):
+            return {name: each.to_plain() for name, each in self.value.items()}
+        return self.value
+
+
+def parse_nodes(text: str, where: str) -> Node:
+    """Parse the single document in `text`. Raises InvalidJudgedSet, naming the line."""
+    try:
+        return _compose_document(yaml.parse(text, Loader=_LOADER), where)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f", line {mark.line + 1}"
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
+        raise InvalidJudgedSet(f"{where}{line} is not YAML: {problem}.") from error
+
+
+def _compose_document(events: Iterator[yaml.Event], where: str) -> Node:
+    found: list[Node] = []
+    for event in events:
+        if isinstance(event, yaml.NodeEvent):
+            if found:
+                raise InvalidJudgedSet(
+                    f"{_location(event, where)}: a second document begins; give one a file."
+                )
+            found.append(_compose_node(event, events, where, MAX_DEPTH))
+    if not found:
+        raise InvalidJudgedSet(f"{where} is empty; begin with `topics:`.")
+    return found[0]
+
+
+def _compose_node(event: yaml.Event, events: Iterator[yaml.Event], where: str, depth: int) -> Node:
+    location = _location(event, where)
+    if depth == 0:
+        raise InvalidJudgedSet(
+            f"{location}: values lie more than {MAX_DEPTH} deep; a golden file needs five."
+        )
+    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None):
+        raise InvalidJudgedSet(f"{location}: anchors, aliases and tags are not read; write the value itself.")
+    if isinstance(event, yaml.ScalarEvent):
+        return Node(location, event.value)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return Node(location, list(_items(events, where, depth)))
+    return Node(location, dict(_pairs(events, where, depth)))
+
+
+def _items(events: Iterator[yaml.Event], where: str, depth: int) -> Iterator[Node]:
+    for event in events:
+        if isinstance(event, yaml.SequenceEndEvent):
+            return
+        yield _compose_node(event, events, where, depth - 1)
+
+
+def _pairs(events: Iterator[yaml.Event], where: str, depth: int) -> Iterator[tuple[str, Node]]:
+    seen: set[str] = set()
+    for event in events:
+        if isinstance(event, yaml.MappingEndEvent):
+            return
+        name = _compose_node(event, events, where, depth - 1)
+        if name.text in seen:
+            raise InvalidJudgedSet(f"{name.where}: {preview(name.text)} is there twice; keep one of the two.")
+        seen.add(name.text)
+        yield name.text, _compose_node(next(events), events, where, depth - 1)
+
+
+def _location(event: yaml.Event, where: str) -> str:
+    mark = event.start_mark
+    return where if mark is None else f"{where}, line {mark.line + 1}"
+
 
 # Prevents the folding of long texts over lines.
 _MAX_WIDTH = 10**9

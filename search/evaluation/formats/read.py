@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from search.evaluation.beir import QRELS, QUERIES
-from search.evaluation.formats.beir_topics import parse_beir
-from search.evaluation.formats.golden import parse_golden
-from search.evaluation.formats.located import read_text
-from search.evaluation.formats.trec import join_qrels, parse_qrels, parse_topics
+from search.evaluation.formats.golden import parse_golden, read_text
+from search.evaluation.formats.trec import join_qrels, parse_beir, parse_qrels, parse_topics
 from search.evaluation.judged import TopicCollection
 from search.retrieval.errors import InvalidJudgedSet
 

@@ -22,7 +22,7 @@ from search.mcp.tools.arguments import (
     unknown_note,
 )
 from search.mcp.tools.ask import ask_tool
-from search.mcp.tools.code import codebase_tool
+from search.mcp.tools.documents import codebase_tool
 from search.mcp.tools.fetch import fetch_tool
 from search.mcp.tools.libraries import query_docs_tool, resolve_library_tool
 from search.mcp.tools.outputs import (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from search.analysis import Analysis, encode_phrase, is_prefix
-from search.mirror.query.vocabulary import Vocabulary, terms_expression
+from search.mirror.query.spelling import Vocabulary, terms_expression
 from search.retrieval.code.definitions import SEPARATOR
 from search.retrieval.query.match_units import quote_term
 from search.retrieval.query.titles import breadcrumb_of

@@ -13,8 +13,8 @@ from search.analysis import is_prefix
 from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.mirror.postings import take_best
 from search.mirror.query.raw_match import bm25_call, bm25_values
+from search.mirror.query.spelling import Vocabulary
 from search.mirror.query.view import MirrorView
-from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.code.definitions import (
     IndexedPassage,
     NameQuery,

@@ -22,8 +22,8 @@ from search.mirror.postings import (
 )
 from search.mirror.query.match import Match, compile_match
 from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
+from search.mirror.query.spelling import Vocabulary
 from search.mirror.query.view import MirrorView
-from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.floor import least_share
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult

@@ -12,7 +12,7 @@ from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from search.access.querysets import visible_sources
 from search.answers import AnswerRequest
-from search.api.answers.serializers import AskBody, answer_request
+from search.api.answers.views import AskBody, answer_request
 
 #: The most sources to choose among.
 MAX_SOURCES: Final = 100

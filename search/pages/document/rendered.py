@@ -11,9 +11,8 @@ from search.models import Document
 from search.pages.document.cited_range import CitedRange, ShownPart
 from search.pages.document.related import RelatedDocuments
 from search.pages.markdown.headings import drop_title, lower_headings
-from search.pages.markdown.html import render_html
+from search.pages.markdown.html import add_line_ids, render_html
 from search.pages.markdown.landmarks import MAX_BYTES, Landmarks, find_landmarks
-from search.pages.markdown.line_ids import add_line_ids
 from search.pages.markdown.links import Links, resolve_links
 from search.pages.markdown.stretches import MAX_LINE_CHARS, Stretch, find_stretch
 from search.pages.markdown.tokens import parse

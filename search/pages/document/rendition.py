@@ -20,8 +20,7 @@ from search.pages.document.cited_range import CitedRange, ShownPart
 from search.pages.document.part_tokens import MalformedPart, lines_of, part_tokens, text_of
 from search.pages.document.related import RelatedDocuments
 from search.pages.markdown.headings import drop_title, lower_headings
-from search.pages.markdown.html import render_html
-from search.pages.markdown.line_ids import add_line_ids
+from search.pages.markdown.html import add_line_ids, render_html
 from search.pages.markdown.links import Links, resolve_links
 
 #: Larger documents are shown by their passages or their source lines.

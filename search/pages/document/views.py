@@ -1,10 +1,17 @@
 """Pages of a document: its text, its chunks, and its pictures."""
 
 import logging
+import re
 import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from kebab.database.querysets import first_or_not_found
@@ -16,29 +23,161 @@ from kebab.pages.pagination import list_page
 from search.access.querysets import visible_documents
 from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob
+from search.documents.addresses import place_path
 from search.documents.pdf_render.page import PageNotDrawn, page_png
 from search.models import Chunk, Document, MediaKind
 from search.pages.bookmarks import bookmark_address, bookmarked
-from search.pages.document.chunks import (
-    chunks_from_cited,
-    cited_chunk,
-    cited_fragment,
-    cited_uri,
-    markdown_citation,
-    present_chunks,
-)
 from search.pages.document.cited_range import CitedRange
-from search.pages.document.media import SHOWN_PICTURES
+from search.pages.document.media import SHOWN_PICTURES, CueReading, PageReading, PictureReading
 from search.pages.document.outline import Section, build_outline
 from search.pages.document.place import place_label
 from search.pages.document.query_words import QueryWords
 from search.pages.document.related import RelatedDocuments
+from search.pages.document.rendered import RenderedReading
 from search.pages.document.rendition import RenditionReading
-from search.pages.document.shown import mark_reading, present_passages
 from search.pages.document.source_link import source_link
 from search.pages.document.window import AnyReading, document_views, read_document
 from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
+from search.retrieval.citation import Citation
+
+#: The most characters shown of a chunk; chunks within an embedder's limit are shorter.
+MAX_CHARS = 6_000
+#: What would end the words of a Markdown link.
+_MARKDOWN_ESCAPES = str.maketrans({"[": "\\[", "]": "\\]", "\n": " "})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownChunk:
+    """A chunk prepared for the page."""
+
+    chunk: Chunk
+    #: Its position in the document, from 1.
+    number: int
+    #: Its citation.
+    uri: str
+    #: Its place on the document's page.
+    address: str
+    text: str
+    is_cut: bool
+    #: Whether the page's address cites it.
+    is_cited: bool
+
+
+def chunks_from_cited(chunks: Any, cited: CitedRange) -> Any:
+    """Return a document's chunks from the cited one on; all of them if none is cited."""
+    if cited.chunk_id is None:
+        return chunks
+    ordinals = chunks.filter(chunk_id=uuid.UUID(hex=cited.chunk_id)).values_list("ordinal", flat=True)
+    return chunks.filter(ordinal__gte=ordinals.first() or 0)
+
+
+def present_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: CitedRange) -> list[ShownChunk]:
+    """Return view models of the chunks, in their order. Their documents must be loaded."""
+    return [
+        ShownChunk(
+            chunk=chunk,
+            number=chunk.ordinal + 1,
+            uri=chunk.citation.uri,
+            address=place_path(workspace, chunk.document.doc_id, chunk.citation, chunk.chunk_id.hex),
+            text=chunk.text[:MAX_CHARS],
+            is_cut=len(chunk.text) > MAX_CHARS,
+            is_cited=chunk.chunk_id.hex == cited.chunk_id,
+        )
+        for chunk in chunks
+    ]
+
+
+def cited_chunk(document: Document, cited: CitedRange) -> Chunk | None:
+    """Return the chunk of the document that the address cites; None if there is none."""
+    if cited.chunk_id is None:
+        return None
+    chunks = Chunk.objects.in_workspace(document.workspace_id).select_related("document")
+    return chunks.filter(document=document, chunk_id=cited.chunk_id).first()
+
+
+def cited_uri(document: Document, cited: CitedRange, chunk: Chunk | None) -> str:
+    """Return the citation of the cited place; '' if there is none."""
+    if chunk is None and cited.start and document.media in (MediaKind.TEXT, MediaKind.CODE):
+        return Citation(kind="line", path=document.path, start=cited.start, end=cited.end).uri
+    return "" if chunk is None else chunk.citation.uri
+
+
+def cited_fragment(cited: CitedRange, chunk: Chunk | None) -> str:
+    """Return the fragment of the page's address that leads to the cited place; '' if there is none."""
+    if cited.start:
+        return f"#L{cited.start}"
+    return "" if chunk is None else f"#chunk-{chunk.chunk_id.hex}"
+
+
+def markdown_citation(document: Document, citation: str, link: str) -> str:
+    """Return a Markdown link to the cited place."""
+    place = citation.removeprefix(document.path)
+    words = f"{document.title or document.path} {place}".strip().translate(_MARKDOWN_ESCAPES)
+    return f"[{words}]({link})"
+
+
+#: An end of a line after many words, before one that is no item.
+_MARGIN = re.compile(r"(?<=[^\n|]{40})\n(?=[\w(\"'“„«])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPassage:
+    """A passage prepared for the page."""
+
+    chunk: Chunk
+    #: '' where it would repeat the document's title.
+    heading: str
+    #: The number of the slide or sheet it is on.
+    place: "str | Promise"
+    html: SafeString
+
+
+def mark_reading(reading: AnyReading, words: QueryWords) -> AnyReading:
+    """Return the reading with the words of the query marked in its text or lines."""
+    match reading:
+        case RenderedReading() | RenditionReading():
+            return replace(reading, html=words.mark(reading.html))
+        case CueReading():
+            cues = (replace(shown, html=words.mark(escape(shown.cue.text))) for shown in reading.cues)
+            return replace(reading, cues=tuple(cues))
+        case PageReading() | PictureReading():
+            return reading
+        case _:
+            lines = (replace(line, html=words.mark(line.html)) for line in reading.lines)
+            return replace(reading, lines=tuple(lines))
+
+
+def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWords) -> list[ShownPassage]:
+    """Return view models of the passages of a reading."""
+    return [
+        ShownPassage(
+            chunk=chunk,
+            heading="" if chunk.section_label == document.title else chunk.section_label,
+            place=_place(document, chunk),
+            html=words.mark(escape(_shown_text(document, chunk))),
+        )
+        for chunk in chunks
+    ]
+
+
+def _shown_text(document: Document, chunk: Chunk) -> str:
+    """Return the passage's text, without the title at its start, which the page has already.
+
+    Lines of a PDF end at the page's margin; long ones are joined.
+    """
+    first, _, rest = chunk.text.partition("\n")
+    text = rest.lstrip() if chunk.ordinal == 0 and rest and first.strip() == document.title else chunk.text
+    return _MARGIN.sub(" ", text) if document.media == MediaKind.PDF else text
+
+
+def _place(document: Document, chunk: Chunk) -> "str | Promise":
+    span = chunk.source_spans[0] if chunk.source_spans else {}
+    if document.media != MediaKind.OFFICE or span.get("kind") != "page":
+        return ""
+    is_slide = "presentation" in document.mime or "powerpoint" in document.mime
+    return (_("Slide %(number)s") if is_slide else _("Sheet %(number)s")) % {"number": span.get("page")}
+
 
 logger = logging.getLogger(__name__)
 

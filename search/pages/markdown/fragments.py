@@ -8,8 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from search.pages.markdown.html import OPTIONS, HtmlWriter, Tokens
-from search.pages.markdown.line_ids import CODE, code_lines
+from search.pages.markdown.html import CODE, OPTIONS, HtmlWriter, Tokens, code_lines
 from search.pages.markdown.tokens import parse
 
 # Private characters around the marked part of a text.

@@ -10,7 +10,7 @@ import pytest
 from kebab.identity.caller import Caller, token_access
 from kebab.identity.tokens import verify_token
 from search.mcp.call_context import Call, CallStopped
-from search.mcp.handshake import read_cancelled_id
+from search.mcp.http import read_cancelled_id
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
 from search.models import KeptAnswer

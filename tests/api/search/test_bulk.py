@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.api import bulk
+from search.api import search
 from search.api.query_fields import MAX_BULK_QUERIES
 from tests.api.refusals import refusal_of
 from tests.support.api import address
@@ -95,14 +95,14 @@ def test_problem_of_one_query_leaves_the_others_alone(ask):
 
 
 def test_defect_in_one_query_leaves_the_others_alone(ask, monkeypatch, caplog):
-    answer = bulk.run_search
+    answer = search.run_search
 
     def failing(access, given, filters):
         if given["q"] == "beta":
             raise ZeroDivisionError
         return answer(access, given, filters)
 
-    monkeypatch.setattr(bulk, "run_search", failing)
+    monkeypatch.setattr(search, "run_search", failing)
     results = ask({"q": "beta"}, {"q": "alpha", "mode": "lexical"})
 
     assert [outcome(result) for result in results] == ["internal_error", ["a.md"]]
@@ -111,7 +111,7 @@ def test_defect_in_one_query_leaves_the_others_alone(ask, monkeypatch, caplog):
 
 def test_queries_past_the_time_limit_time_out(ask, monkeypatch):
     late = iter([False, False, True, True])
-    monkeypatch.setattr(bulk, "is_over", lambda: next(late))
+    monkeypatch.setattr(search, "is_over", lambda: next(late))
     results = ask(*[{"q": "alpha", "mode": "lexical"}] * 4)
 
     assert [outcome(result) for result in results] == [["a.md"], ["a.md"], "timeout", "timeout"]

@@ -19,7 +19,7 @@ from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
 from kebab.identity.models import Workspace
-from search.evaluation.machine import describe_machine
+from search.evaluation.record import describe_machine
 from search.models import Chunk, Document
 from tests.drills.bench.budgets.ingestion import check_succeeded, ingest_folder
 from tests.drills.bench.budgets.machine import conditions

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(stack: Stack, options: Options) -> int:
     from kebab.tenancy.current_workspace import acting_everywhere
-    from search.evaluation.machine import describe_machine
+    from search.evaluation.record import describe_machine
     from tests.drills.load.stages import Stages
     from tests.drills.load.workspaces import fill
 

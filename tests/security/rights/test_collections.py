@@ -15,7 +15,7 @@ from search.engine.corpus import mirror_source
 from search.engine.search import search
 from search.engine.suggest import suggest
 from search.mirror.postings import Collection
-from search.mirror.query.vocabulary import Vocabulary
+from search.mirror.query.spelling import Vocabulary
 from search.models import Source
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Fusion, Mode, SearchQuery
@@ -110,7 +110,7 @@ def test_completions_are_ordered_by_readable_documents(pair):
 
 
 def test_counting_of_common_words_stops_early(pair, monkeypatch):
-    monkeypatch.setattr("search.mirror.query.vocabulary._NARROWED", 2)
+    monkeypatch.setattr("search.mirror.query.spelling._NARROWED", 2)
     words = [f"rest{letter}" for letter in "abcdfghk"]
     visible = [" ".join(words[: 8 - number]) for number in range(8)]  # resta in 8 chunks, restk in one
     full, twin = pair(visible, ["resta restx", "resth restx", "restx"])

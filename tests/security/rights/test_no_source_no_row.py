@@ -16,7 +16,7 @@ from search.engine.readback import read_documents, read_hits, read_passages, rea
 from search.mirror.query.autocomplete import completions, outlines
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, chunks_that_match
-from search.mirror.query.vocabulary import Vocabulary
+from search.mirror.query.spelling import Vocabulary
 from search.models import Chunk
 from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.query.filters import SearchFilters

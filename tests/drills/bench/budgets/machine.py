@@ -7,7 +7,7 @@ from django.conf import settings
 
 from kebab.stack.models import StackProcess
 from kebab.stack.supervisor.state import StackState
-from search.evaluation.machine import describe_machine
+from search.evaluation.record import describe_machine
 from tests.drills.bench.budgets.figures import Figure, missing_figure
 
 _BUDGETS_MB = {"web": 350.0, "worker": 500.0, "embedder": 500.0}

@@ -11,7 +11,7 @@ from kebab.application import takes_long
 from kebab.identity.models import Group
 from kebab.identity.tokens import mint_token
 from kebab.people.token_lifecycle import mark_revoked
-from search.api.answers import stream
+from search.api.answers import views
 from search.models import KeptAnswer, Source
 from tests.integration.search.answers.stub import drips, hangs, in_turn, replies, says, thinks
 from tests.support.actors import make_workspace
@@ -27,7 +27,7 @@ QUESTION = "Which word opens the vault?"
 
 @pytest.fixture(autouse=True)
 def _looks_each_time(monkeypatch):
-    monkeypatch.setattr(stream, "_RECHECK_S", 0.0)
+    monkeypatch.setattr(views, "_RECHECK_S", 0.0)
 
 
 @pytest.fixture

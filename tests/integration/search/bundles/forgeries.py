@@ -14,7 +14,7 @@ from kebab.identity.models import Workspace
 from search.bundles.export import export_bundle
 from search.bundles.format.draft import compress_body
 from search.bundles.format.layout import MAX_ROW_BYTES, SECTIONS, select_statement
-from search.bundles.format.seal import RowDigest, check_ends, seal
+from search.bundles.format.open_bundle import RowDigest, check_ends, seal
 from search.bundles.format.values import canonical_json
 from search.corpus.blobs import store_blob
 from tests.support.corpus import write

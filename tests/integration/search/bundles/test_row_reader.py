@@ -13,8 +13,8 @@ from search.bundles.errors import (
     BundleUnreadable,
     NotABundle,
 )
+from search.bundles.format.open_bundle import seal
 from search.bundles.format.row_reader import BundleReader
-from search.bundles.format.seal import seal
 from tests.integration.search.bundles.forgeries import forge
 
 _SEAL_BYTES = 48

@@ -19,7 +19,7 @@ from search.context import (
     pack_text,
     retrieve_code,
 )
-from search.context.text_format import NOTHING_FOUND
+from search.context.overview import NOTHING_FOUND
 from search.context.types import OutlinedFile, Overview, Symbol
 from search.embedders.bert.tokenizer import TokenCounter
 from search.retrieval.expansion import ReachedChunk

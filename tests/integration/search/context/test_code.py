@@ -4,7 +4,7 @@ import pytest
 
 from kebab.identity.reader import Reader
 from search.context import CodeRequest, ResponseMode, pack_text, retrieve_code
-from search.context.text_format import NOTHING_FOUND
+from search.context.overview import NOTHING_FOUND
 from search.models import Source
 from search.retrieval.errors import InvalidFilter
 from tests.integration.search.context.workspace_files import index, put_file

@@ -7,7 +7,7 @@ import pytest
 from django.db import DataError, IntegrityError, transaction
 
 from search.corpus import DocumentsChanged, replace_document, replace_documents
-from search.corpus.bulk_insert import insert_rows
+from search.corpus.chunk_rows import insert_rows
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from tests.support.concurrency import at_once
 from tests.support.corpus import chunk, draft, make_place, write
@@ -135,7 +135,7 @@ def test_ignore_conflicts_keeps_existing_rows(workspace):
 
 @pytest.mark.django_db
 def test_rows_of_many_statements_are_all_stored(workspace, monkeypatch):
-    monkeypatch.setattr("search.corpus.bulk_insert._BATCH", 2)
+    monkeypatch.setattr("search.corpus.chunk_rows._BATCH", 2)
     write(workspace, "a.md", *(f"chunk {number}" for number in range(5)))
     rows = vector_rows(workspace, [[float(number)] for number in range(5)])
     insert_rows(rows)

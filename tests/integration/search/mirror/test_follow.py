@@ -10,7 +10,7 @@ import pytest
 from kebab.identity.models import Workspace
 from search.corpus import delete_documents
 from search.mirror.files import MirrorFiles
-from search.mirror.sync import follow, log_heads, sync
+from search.mirror.sync import follow, sync
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
@@ -170,11 +170,11 @@ def test_follower_is_notified_of_a_change_and_stops_on_request(workspace, files,
 
 
 def test_log_heads_are_not_read_while_unchanged(files, follower, monkeypatch):
-    read = []
+    read, read_heads = [], follow.read_heads
 
     def note_heads(among=None):
         read.append(among)
-        return log_heads.read_heads(among)
+        return read_heads(among)
 
     monkeypatch.setattr(follow, "read_heads", note_heads)
     follower.catch_up()
@@ -233,9 +233,11 @@ def test_reconnecting_does_not_sync_current_mirrors_again(workspace, follower, s
 
 
 def test_slow_check_of_heads_does_not_delay_the_next_one(files, follower, clock, monkeypatch):
+    heads_digest = follow.heads_digest
+
     def hang():
         clock.now += 30.0
-        return log_heads.heads_digest()
+        return heads_digest()
 
     monkeypatch.setattr(follow, "heads_digest", hang)
     began = clock.now

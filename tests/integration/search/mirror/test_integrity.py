@@ -9,9 +9,9 @@ import pytest
 
 from search.mirror.errors import MirrorDamaged
 from search.mirror.files import MirrorFiles
-from search.mirror.sync import follow, integrity, sync
+from search.mirror.sync import checksum, follow, sync
+from search.mirror.sync.checksum import check_mirror, due_checks, remove_copies
 from search.mirror.sync.follow import MirrorFollower
-from search.mirror.sync.integrity import check_mirror, due_checks, remove_copies
 from search.mirror.sync.sync import sync_mirror
 from tests.integration.search.mirror.inspection import age, catch_up_completely, tampering, texts
 from tests.support.corpus import make_workspace, write
@@ -66,14 +66,14 @@ def test_mirrors_unchecked_for_a_day_are_due_the_longest_first(mirrored_workspac
 def test_integrity_check_of_a_sound_mirror_removes_its_copy_and_allows_writes(
     mirrored_workspace, files, mirrors, monkeypatch
 ):
-    real, seen = integrity.check_integrity, []
+    real, seen = checksum.check_integrity, []
 
     def write_and_check(connection):
         write(mirrored_workspace, "b.md", "pear")
         seen.append(sync_mirror(files, mirrored_workspace.pk).documents)
         real(connection)
 
-    monkeypatch.setattr(integrity, "check_integrity", write_and_check)
+    monkeypatch.setattr(checksum, "check_integrity", write_and_check)
     check_mirror(files, GOING)
     assert seen == [1]
     assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
@@ -115,13 +115,13 @@ def test_check_without_room_is_left_to_another_day(due, files, mirrors, monkeypa
         raise apsw.FullError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(integrity, "_copy", full)
+        patched.setattr(checksum, "_copy", full)
         check_mirror(files, GOING)
     assert due_checks(mirrors) == copies(mirrors) == []
     age(files.directory / "CHECKED", hours=25)
     free = 2 * files.size_bytes() - 1
-    monkeypatch.setattr(integrity.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    monkeypatch.setattr(integrity, "_copy", lambda *_: pytest.fail("it is copied"))
+    monkeypatch.setattr(checksum.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr(checksum, "_copy", lambda *_: pytest.fail("it is copied"))
     check_mirror(files, GOING)
     assert f"{free:,}" in caplog.text
     assert due_checks(mirrors) == []
@@ -134,7 +134,7 @@ def test_check_that_ended_its_process_is_not_begun_by_the_next(due, files, mirro
     def kill(_):
         raise Killed
 
-    monkeypatch.setattr(integrity, "check_integrity", kill)
+    monkeypatch.setattr(checksum, "check_integrity", kill)
     with pytest.raises(Killed):
         check_mirror(files, GOING)
     assert due_checks(mirrors) == []
@@ -142,14 +142,14 @@ def test_check_that_ended_its_process_is_not_begun_by_the_next(due, files, mirro
 
 @pytest.mark.parametrize("step", ["_copy", "_check"])
 def test_stopped_check_is_due_again(due, files, mirrors, monkeypatch, step):
-    stop, real = threading.Event(), getattr(integrity, step)
+    stop, real = threading.Event(), getattr(checksum, step)
 
     def stop_and_check(*arguments):
         stop.set()
         real(*arguments)
 
-    monkeypatch.setattr(integrity, "_STEPS", 1)
-    monkeypatch.setattr(integrity, step, stop_and_check)
+    monkeypatch.setattr(checksum, "_STEPS", 1)
+    monkeypatch.setattr(checksum, step, stop_and_check)
     check_mirror(files, stop)
     assert due_checks(mirrors) == [due.pk]
     assert not copies(mirrors)

@@ -17,8 +17,7 @@ from search.corpus.remove import delete_documents
 from search.models import AlertDocument, Document, SavedSearch, Source
 from search.notifications import alert_mail
 from search.notifications.alert_mail import send_alert_mails
-from search.notifications.alerts import evaluate_alerts
-from search.notifications.matches import newest_matches
+from search.notifications.alerts import evaluate_alerts, newest_matches
 from search.notifications.saved_searches import (
     change_search,
     delete_search,

@@ -9,10 +9,9 @@ import pytest
 
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.endpoints.settings import rerank_endpoint
+from search.rerank.configured import GuardedReranker
 from search.rerank.endpoint import make_endpoint_scorer
-from search.rerank.guarded import GuardedReranker
-from search.rerank.options import RerankOptions
-from search.rerank.payloads import FORMATS
+from search.rerank.options import FORMATS, RerankOptions
 from search.retrieval.errors import RerankerUnavailable
 from tests.integration.search.rerank.behaviours import (
     FAILURES,

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from search.endpoints.circuit_breaker import CircuitBreaker
-from search.rerank.guarded import GuardedReranker
+from search.rerank.configured import GuardedReranker
 from search.retrieval.deadline import limit_time
 from search.retrieval.errors import RerankerUnavailable
 

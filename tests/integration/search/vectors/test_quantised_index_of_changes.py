@@ -11,7 +11,7 @@ from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from search.access.scope import resolve_scope
-from search.corpus.bulk_insert import insert_rows
+from search.corpus.chunk_rows import insert_rows
 from search.embedders.configured import configured_embedder
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
 from search.retrieval.query.filters import SearchFilters

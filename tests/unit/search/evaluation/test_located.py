@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from search.evaluation.formats import located, read_topics
-from search.evaluation.formats.beir_topics import parse_beir, write_beir
+from search.evaluation.formats import golden, read_topics
 from search.evaluation.formats.golden import write_golden
-from search.evaluation.formats.trec import write_qrels, write_topics
+from search.evaluation.formats.trec import parse_beir, write_beir, write_qrels, write_topics
 from search.evaluation.judged import JudgedTopic, Qrel, TopicCollection
 from search.retrieval.errors import InvalidJudgedSet
 
@@ -70,7 +69,7 @@ def test_unreadable_file_is_named(tmp_path, monkeypatch, beir):
         read_topics(tmp_path / "empty")
     with pytest.raises(InvalidJudgedSet, match=r"qrels\.txt"):
         read_topics(beir, type(beir)("qrels.txt"))
-    monkeypatch.setattr(located, "MAX_BYTES", 10)
+    monkeypatch.setattr(golden, "MAX_BYTES", 10)
     (tmp_path / "huge.tsv").write_text("q\ttoo much of it")
     with pytest.raises(InvalidJudgedSet, match=r"huge.tsv.* 10 bytes"):
         read_topics(tmp_path / "huge.tsv")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.analysis import register_tokenizer
-from search.libraries.last_word import parse_unfinished_word
+from search.libraries.snippets import parse_unfinished_word
 from search.retrieval.query.parser import parse_query
 
 

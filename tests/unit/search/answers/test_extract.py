@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 from search.analysis import STEMMED
-from search.answers.amendments import leave_out_amended
 from search.answers.answerability import weigh_words
+from search.answers.extract import leave_out_amended
 from search.answers.passages import Passage, terms_of
 from search.answers.quotes import Origin
 
