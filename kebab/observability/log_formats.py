@@ -1,4 +1,4 @@
-"""Log configuration, fields and formatters: lines for people, or a JSON object a line for log collectors.
+"""Log configuration, fields and formatters: lines for people, or one JSON object per line for collectors.
 
 The workspace is that of `kebab.tenancy.current_workspace`. Threads of `context_executor` inherit all fields.
 """

@@ -1,4 +1,4 @@
-"""The vocabulary of the index, and spelling corrections from it: words near in letters, split in two, or written as one."""
+"""The words of the index, and spelling corrections: words near in letters, split in two, or written as one."""
 
 import json
 import re
