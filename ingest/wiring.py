@@ -13,9 +13,9 @@ from kebab.contributions import lazy
 from kebab.database.on_commit import run_on_commit
 from kebab.extension import Extension
 from kebab.health.checks import CheckResult, DoctorCheck
+from kebab.identity.caller import MANAGERS, Need
 from kebab.identity.models import Role, Workspace
-from kebab.identity.permissions import MANAGERS, Need
-from kebab.pages.tabs import Tab
+from kebab.pages.page import Tab
 
 _READ = Need(role=Role.VIEWER, scope="any")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kebab.backup.blobs import BlobNames
     from kebab.health.checks import DoctorCheck
     from kebab.observability.metrics.collectors import Collector
-    from kebab.pages.tabs import Tab
+    from kebab.pages.page import Tab
     from kebab.people.access_report import Explainer
     from kebab.people.deletion import DeletionHook
     from kebab.people.groups import CountSources

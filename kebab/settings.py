@@ -38,7 +38,7 @@ from kebab.stack.paths import DataDirectory
 from kebab.stack.servers import addresses, secrets
 from kebab.stack.storage.blob_storage import blob_storage
 from kebab.tasks.queues import celery_settings
-from kebab.tenancy.postgres.availability import CLIENT_TIMEOUTS, SERVER_TIMEOUTS
+from kebab.tenancy.postgres.base import CLIENT_TIMEOUTS, SERVER_TIMEOUTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEBUG = flag("KEBAB_DEBUG", False)
@@ -325,7 +325,7 @@ MIDDLEWARE = [
     "kebab.tenancy.middleware.ActNowhere",
     "kebab.observability.metrics.requests.MeasureRequests",
     "kebab.http.security_headers.SecurityHeaders",
-    "kebab.http.cross_origin.AllowOrigins",
+    "kebab.http.security_headers.AllowOrigins",
     "django.middleware.security.SecurityMiddleware",
     "kebab.http.compression.CompressStaticFiles",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -5,8 +5,8 @@ from django.utils.translation import gettext_lazy as _
 from kebab.contributions import lazy
 from kebab.extension import Extension
 from kebab.health.server_checks import CHECKS
-from kebab.identity.permissions import ADMINS, MANAGERS
-from kebab.pages.tabs import Tab
+from kebab.identity.caller import ADMINS, MANAGERS
+from kebab.pages.page import Tab
 from kebab.people.workspace_settings.hooks import ORIGINS
 from kebab.stack.servers import server_metrics
 from kebab.stack.storage.private_places import mark_own_folders

@@ -14,5 +14,5 @@ class SearchConfig(AppConfig):
         """Register Django's system checks of the settings."""
         from kebab.contributions import lazy
 
-        for part in ("rerank", "embedders", "answers.model"):
-            checks.register(lazy(f"search.{part}.checks.check_settings"))
+        for module in ("rerank.checks", "embedders.checks", "answers.model.configured"):
+            checks.register(lazy(f"search.{module}.check_settings"))

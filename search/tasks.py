@@ -8,9 +8,8 @@ from django.conf import settings
 
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
-from search.corpus.changelog import prune_changes
-from search.mirror.errors import MirrorBusy
-from search.mirror.files import MirrorFiles
+from search.corpus.replace import prune_changes
+from search.mirror.files import MirrorBusy, MirrorFiles
 from search.mirror.sync.sync import sync_mirror
 from search.notifications.document_events import queue_document_events
 from search.query_log.storage import prune_queries, publish_typed_queries

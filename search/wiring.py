@@ -8,9 +8,9 @@ from kebab.contributions import lazy
 from kebab.database.on_commit import run_on_commit
 from kebab.extension import Extension
 from kebab.health.checks import DoctorCheck
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
-from kebab.pages.tabs import Tab
+from kebab.pages.page import Tab
 from search.access.report import explain_access
 from search.access.restrictions import count_restricted
 from search.corpus.blobs import delete_all_blobs

@@ -12,8 +12,8 @@ from ingest.services.embedding_status import embedding_status
 from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.caller import MANAGERS, Need
 from kebab.identity.models import Role
-from kebab.identity.permissions import MANAGERS, Need
 from kebab.wire import to_document
 
 _VERSION = "embedding.v1"

@@ -21,10 +21,9 @@ from ingest.services.quarantine import delete_unreadable, retry_unreadable
 from ingest.skip_messages import explanations
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 
 _READ = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)

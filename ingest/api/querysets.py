@@ -20,8 +20,7 @@ from kebab.database.natural_order import NaturalKey
 from kebab.http.api.views import WorkspaceView
 from kebab.identity.caller import Access
 from kebab.uuids import parse_uuid
-from search.access.querysets import visible_sources
-from search.access.restrictions import annotate_readers, hidden_sources
+from search.access.restrictions import annotate_readers, hidden_sources, visible_sources
 from search.api.querysets import readable_documents
 from search.models import Document, Source
 

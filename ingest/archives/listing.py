@@ -8,9 +8,8 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ingest.archives.errors import ArchiveOverLimit
 from ingest.archives.names import is_packed, member_parts
-from ingest.archives.types import Archive, ArchiveLimits, Budget, Member, MemberKind
+from ingest.archives.types import Archive, ArchiveLimits, ArchiveOverLimit, Budget, Member, MemberKind
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore import MAX_IGNORE_FILE_BYTES
 from ingest.connectors.tree import FileFacts, printable_path, readable_name, walk_tree

@@ -9,8 +9,16 @@ import tarfile
 from collections.abc import Iterator
 from typing import Final
 
-from ingest.archives.errors import ArchiveBroken, ArchiveRefused
-from ingest.archives.types import PIECE_BYTES, Budget, Member, MemberKind, Stream, read_whole
+from ingest.archives.types import (
+    PIECE_BYTES,
+    ArchiveBroken,
+    ArchiveRefused,
+    Budget,
+    Member,
+    MemberKind,
+    Stream,
+    read_whole,
+)
 from ingest.connectors.walk_rules import SkipReason
 from search.corpus.paths import MAX_PATH_BYTES
 

@@ -1,4 +1,14 @@
-"""The interface of archives of all formats, and the limits of what is read from them."""
+"""The interface of archives of all formats, and the limits of what is read from them.
+
+Errors of archives:
+
+IngestError
+└── ArchiveRefused          422  archive_refused     its format is not supported
+    ├── ArchiveBroken       422  archive_broken      cut off, damaged, or not an archive
+    │   └── MemberBroken                             one member is broken; the others can be read
+    ├── ArchiveEncrypted    422  archive_encrypted
+    └── ArchiveOverLimit    422  archive_over_limit  it exceeds a limit, which the message names
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,8 +18,38 @@ from typing import Final, Protocol
 
 from django.conf import settings
 
-from ingest.archives.errors import ArchiveOverLimit
 from ingest.connectors.walk_rules import SkipReason
+from ingest.errors import IngestError
+
+
+class ArchiveRefused(IngestError):
+    """The archive is not unpacked; the message says what to do."""
+
+    code = "archive_refused"
+    status = 422
+
+
+class ArchiveBroken(ArchiveRefused):
+    """The archive can't be read to its end."""
+
+    code = "archive_broken"
+
+
+class MemberBroken(ArchiveBroken):
+    """This member can't be read; the others may be readable."""
+
+
+class ArchiveEncrypted(ArchiveRefused):
+    """The archive needs a password."""
+
+    code = "archive_encrypted"
+
+
+class ArchiveOverLimit(ArchiveRefused):
+    """The archive holds more than a limit allows."""
+
+    code = "archive_over_limit"
+
 
 #: Bytes read at a time.
 PIECE_BYTES: Final = 65_536

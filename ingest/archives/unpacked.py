@@ -6,8 +6,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import BinaryIO, Final, Protocol
 
-from ingest.archives.errors import ArchiveBroken
-from ingest.archives.types import PIECE_BYTES
+from ingest.archives.types import PIECE_BYTES, ArchiveBroken
 
 # `xz -9` needs 65 MiB to decompress; a stream can ask for 4 GiB.
 _XZ_LIMIT_BYTES: Final = 128 * 1024**2

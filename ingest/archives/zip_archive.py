@@ -13,14 +13,18 @@ from io import RawIOBase
 from shutil import copyfileobj
 from typing import BinaryIO, Final
 
-from ingest.archives.errors import (
+from ingest.archives.types import (
+    PIECE_BYTES,
     ArchiveBroken,
     ArchiveEncrypted,
     ArchiveOverLimit,
     ArchiveRefused,
+    Budget,
+    Member,
     MemberBroken,
+    MemberKind,
+    read_whole,
 )
-from ingest.archives.types import PIECE_BYTES, Budget, Member, MemberKind, read_whole
 from ingest.connectors.walk_rules import SkipReason
 from search.documents.charset_guess import FILE_NAME_CHARSETS, guess_charset
 

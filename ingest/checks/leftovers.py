@@ -13,7 +13,7 @@ from psycopg import sql
 
 from ingest.connectors.git.local_copy import delete_repositories, workspaces_with_repositories
 from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result
-from kebab.health.slow_query import fetch_rows
+from kebab.health.scrape import fetch_rows
 from kebab.identity.models import Workspace
 from kebab.stack.servers.redis_client import redis_client
 from search.bundles.importer.locks import is_under_way, try_lock

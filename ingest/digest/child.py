@@ -19,7 +19,7 @@ from ingest.parsers.omissions import omissions_to_wire
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
 from kebab.sandbox.child import serve
-from kebab.sandbox.frames import Header
+from kebab.sandbox.program import Header
 from search.embedders.bert.tokenizer import TokenCounter
 
 #: chunks in one frame, so that a large document is not held twice

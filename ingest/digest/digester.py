@@ -9,10 +9,8 @@ from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.digest.types import Digest, DigestLimits, Overrides, chunk_from_wire
 from ingest.metrics import STAGE_SECONDS
 from ingest.parsers.errors import ParseRefused, Quarantined
-from kebab.sandbox.errors import OUT_OF_MEMORY, ChildDied
-from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Request
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import OUT_OF_MEMORY, ChildDied, Header, Limits, Program
 from kebab.sandbox.worker import SandboxWorker
 from search.corpus.content_ids import content_hash
 

@@ -14,7 +14,7 @@ from ingest.digest.types import Digest, Submission
 from ingest.parsers.errors import IngestParseError
 from kebab.observability import tracing
 from kebab.runtime.context_executor import ContextExecutor
-from kebab.sandbox.errors import SandboxUnavailable
+from kebab.sandbox.program import SandboxUnavailable
 
 #: pending documents per process, and bytes of their content in total
 LOOK_AHEAD = 16

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.embedding_status import embedding_status
 from kebab.errors import InvalidRequest, Problem
+from kebab.identity.caller import MANAGERS, Need
 from kebab.identity.models import Workspace
-from kebab.identity.permissions import MANAGERS, Need
 from kebab.pages.page import ActionPage, apply_problem
 from search.models import SpaceState
 

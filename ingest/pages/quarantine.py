@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from ingest.api.quarantine import QuarantineView
@@ -12,8 +10,7 @@ from ingest.api.querysets import UNREADABLE_STATES, get_unreadable, list_unreada
 from ingest.api.sources.configs import CHANGE_SOURCES
 from ingest.services.quarantine import delete_unreadable, retry_unreadable
 from kebab.identity.models import Workspace
-from kebab.pages.page import PostAction, WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.page import PostAction, WorkspacePage, list_page
 from search.models import SourceKind
 
 _TAB = "activity"
@@ -53,28 +50,16 @@ class QuarantinePage(WorkspacePage):
         return keys if not chosen or chosen in keys else [chosen, *keys]
 
 
-class QuarantineRetry(PostAction):
-    """Retry of a file that could not be read."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-    def act(self, request: HttpRequest, workspace: Workspace, entry_id: int) -> HttpResponse:
-        """Request the retry, and redirect to its job. Raises NotFound, JobNotOpen, RateLimited."""
-        job = retry_unreadable(self.access, get_unreadable(self.access, entry_id))
-        messages.success(request, _("Trying again. The file stays in this list until it can be read."))
-        return redirect("act", workspace.slug, job.pk)
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def retry_entry(page: PostAction, entry_id: int) -> HttpResponse:
+    """Request the retry, and redirect to its job. Raises NotFound, JobNotOpen, RateLimited."""
+    job = retry_unreadable(page.access, get_unreadable(page.access, entry_id))
+    return page.finish(_("Trying again. The file stays in this list until it can be read."), "act", job.pk)
 
 
-class QuarantineDelete(PostAction):
-    """Deletion of an upload that could not be read."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-    def act(self, request: HttpRequest, workspace: Workspace, entry_id: int) -> HttpResponse:
-        """Delete the upload with its bytes. Raises NotFound, Conflict for a file of a synced source."""
-        entry = get_unreadable(self.access, entry_id)
-        delete_unreadable(self.access, entry)
-        messages.success(request, _("Deleted %(path)s.") % {"path": entry.path[:200]})
-        return redirect("quarantine", workspace.slug)
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def delete_entry(page: PostAction, entry_id: int) -> HttpResponse:
+    """Delete the upload with its bytes. Raises NotFound, Conflict for a file of a synced source."""
+    entry = get_unreadable(page.access, entry_id)
+    delete_unreadable(page.access, entry)
+    return page.finish(_("Deleted %(path)s.") % {"path": entry.path[:200]}, "quarantine")

@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from rest_framework.exceptions import ValidationError
 
-from ingest.api.documents.parsers import UploadLimit, limit_upload
-from ingest.api.documents.serializers import NewFile, build_upload
+from ingest.api.documents.serializers import NewFile, UploadLimit, build_upload, limit_upload
 from ingest.api.documents.views import DocumentsView, submit_upload
 from ingest.api.querysets import readable_sources
 from ingest.models import Job

@@ -2,18 +2,25 @@
 
 from django.urls import path
 
-from ingest.pages.activity.views import ActCancel, ActDismiss, ActivityPage, ActPage, ActRetry, OldJobsAddress
+from ingest.pages.activity.views import (
+    ActivityPage,
+    ActPage,
+    OldJobsAddress,
+    dismiss,
+    request_cancellation,
+    request_retry,
+)
 from ingest.pages.embedding import EmbeddingPage
-from ingest.pages.quarantine import QuarantineDelete, QuarantinePage, QuarantineRetry
+from ingest.pages.quarantine import QuarantinePage, delete_entry, retry_entry
 from ingest.pages.sources.edit import EditSourcePage, NewSourcePage
 from ingest.pages.sources.views import (
-    SourceDelete,
-    SourceDocumentsDelete,
     SourcePage,
     SourcesPage,
-    SourceSync,
-    SourceTest,
-    VersionDelete,
+    delete_documents,
+    request_deletion,
+    request_sync,
+    request_version_deletion,
+    test_source,
 )
 from ingest.pages.upload import UploadPage
 
@@ -26,21 +33,21 @@ urlpatterns = [
     path("w/<str:slug>/sources/new", NewSourcePage.as_view(), name="new-source"),
     path(_SOURCE, SourcePage.as_view(), name="source"),
     path(f"{_SOURCE}/edit", EditSourcePage.as_view(), name="source-edit"),
-    path(f"{_SOURCE}/sync", SourceSync.as_view(), name="source-sync"),
-    path(f"{_SOURCE}/test", SourceTest.as_view(), name="source-test"),
-    path(f"{_SOURCE}/delete", SourceDelete.as_view(), name="source-delete"),
-    path(f"{_SOURCE}/documents/delete", SourceDocumentsDelete.as_view(), name="source-documents-delete"),
-    path(f"{_SOURCE}/versions/delete", VersionDelete.as_view(), name="version-delete"),
+    path(f"{_SOURCE}/sync", request_sync.as_view(), name="source-sync"),
+    path(f"{_SOURCE}/test", test_source.as_view(), name="source-test"),
+    path(f"{_SOURCE}/delete", request_deletion.as_view(), name="source-delete"),
+    path(f"{_SOURCE}/documents/delete", delete_documents.as_view(), name="source-documents-delete"),
+    path(f"{_SOURCE}/versions/delete", request_version_deletion.as_view(), name="version-delete"),
     path("w/<str:slug>/settings/embedding", EmbeddingPage.as_view(), name="settings-embedding"),
     path("w/<str:slug>/upload", UploadPage.as_view(), name="upload"),
     path("w/<str:slug>/activity", ActivityPage.as_view(), name="activity"),
     path(_ACT, ActPage.as_view(), name="act"),
-    path(f"{_ACT}/cancel", ActCancel.as_view(), name="act-cancel"),
-    path(f"{_ACT}/retry", ActRetry.as_view(), name="act-retry"),
-    path(f"{_ACT}/dismiss", ActDismiss.as_view(), name="act-dismiss"),
+    path(f"{_ACT}/cancel", request_cancellation.as_view(), name="act-cancel"),
+    path(f"{_ACT}/retry", request_retry.as_view(), name="act-retry"),
+    path(f"{_ACT}/dismiss", dismiss.as_view(), name="act-dismiss"),
     path("w/<str:slug>/jobs", OldJobsAddress.as_view(pattern_name="activity"), name="jobs"),
     path("w/<str:slug>/jobs/<uuid:job_id>", OldJobsAddress.as_view(pattern_name="act"), name="job"),
     path("w/<str:slug>/quarantine", QuarantinePage.as_view(), name="quarantine"),
-    path(f"{_ENTRY}/retry", QuarantineRetry.as_view(), name="quarantine-retry"),
-    path(f"{_ENTRY}/delete", QuarantineDelete.as_view(), name="quarantine-delete"),
+    path(f"{_ENTRY}/retry", retry_entry.as_view(), name="quarantine-retry"),
+    path(f"{_ENTRY}/delete", delete_entry.as_view(), name="quarantine-delete"),
 ]

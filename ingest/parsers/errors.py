@@ -4,7 +4,7 @@ IngestParseError
 ├── ParseRefused  the content is not something any parser reads (a skip, with its reason)
 └── Quarantined   every parser of the ladder died on this content
 
-`kebab.sandbox.errors` has those of the sandboxed process.
+`kebab.sandbox.program` has those of the sandboxed process.
 """
 
 

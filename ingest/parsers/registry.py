@@ -20,9 +20,8 @@ from ingest.parsers.decode import check_charset
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images.diagram import parse_drawio, parse_excalidraw
-from ingest.parsers.images.image import parse_image
+from ingest.parsers.images.image import parse_image, parse_svg
 from ingest.parsers.images.ocr import is_ocr_installed
-from ingest.parsers.images.svg import parse_svg
 from ingest.parsers.language import UNDETERMINED, language_of
 from ingest.parsers.mail.cards import parse_calendar, parse_contacts
 from ingest.parsers.mail.mbox import parse_mbox
@@ -52,8 +51,8 @@ from ingest.parsers.text import parse_text
 from ingest.parsers.text_kinds import TEXT_MEDIA
 from ingest.parsers.titles import title_of
 from ingest.parsers.types import FileType, Outline, ParsedDocument
-from kebab.sandbox.errors import SandboxUnavailable
 from kebab.sandbox.process import failure_location
+from kebab.sandbox.program import SandboxUnavailable
 
 logger = logging.getLogger(__name__)
 

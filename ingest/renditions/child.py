@@ -14,7 +14,7 @@ from ingest.renditions import parts
 from ingest.renditions.from_blocks import parts_of_blocks, parts_of_notebook, parts_of_table
 from ingest.renditions.parts import Part
 from kebab.sandbox.child import serve
-from kebab.sandbox.frames import Header
+from kebab.sandbox.program import Header
 
 
 def handle(header: Header, content: bytes) -> Iterator[Header]:

@@ -5,9 +5,8 @@ from contextlib import closing
 from functools import partial
 from typing import Any, Final
 
-from kebab.sandbox.errors import SandboxError
 from kebab.sandbox.process import Deadline, Request, run_once
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import Limits, Program, SandboxError
 
 logger = logging.getLogger(__name__)
 

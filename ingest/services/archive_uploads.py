@@ -7,10 +7,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ingest.archives.errors import ArchiveRefused
 from ingest.archives.names import is_supported_archive
 from ingest.archives.open_archive import open_archive
-from ingest.archives.types import ArchiveLimits
+from ingest.archives.types import ArchiveLimits, ArchiveRefused
 from ingest.jobs.queue.request import request_archive
 from ingest.models import Job
 from ingest.services.batches import check_batch

@@ -12,7 +12,7 @@ from ingest.connectors.kinds import kind_of
 from ingest.errors import ConnectionFailed
 from ingest.services.source_definition import check_config, may_read_folder, refuse_upload_source
 from kebab.http.rate_limits.rules import count, parse_limit
-from kebab.http_client.errors import RequestFailed
+from kebab.http_client.connections import RequestFailed
 from kebab.identity.caller import Access
 from search.models import Source
 

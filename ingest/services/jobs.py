@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from ingest.jobs.queue.request import cancel, cancel_all, lock_source
-from ingest.jobs.queue.retry import can_retry, retry
+from ingest.jobs.queue.schedule import can_retry, retry
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.services.quotas import check_jobs
 from kebab.identity.caller import Access

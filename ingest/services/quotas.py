@@ -12,7 +12,7 @@ from django.db.models import Sum
 from ingest.models import OPEN_STATES, Job, JobKind
 from kebab.errors import RateLimited, TooLarge
 from kebab.identity.models import Workspace
-from kebab.people.quotas import Quota, quota_of
+from kebab.people.workspaces import Quota, quota_of
 from search.models import Document
 
 _RETRY_AFTER_S = 30

@@ -20,8 +20,7 @@ from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from kebab.stack.paths import file_identity
 from kebab.uuids import parse_uuid
-from search.access.querysets import visible_sources
-from search.access.restrictions import hidden_sources
+from search.access.restrictions import hidden_sources, visible_sources
 from search.corpus import ensure_source
 from search.errors import UnknownSource
 from search.libraries.source_stats import refresh_source_stats

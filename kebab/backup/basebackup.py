@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kebab.backup.errors import BackupFailed
+from kebab.backup.manifest import BackupFailed
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT, postgres_socket_folder
 from kebab.stack.servers.postgres_cluster import wheel_install

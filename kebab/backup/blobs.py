@@ -10,7 +10,7 @@ from blake3 import blake3
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 
-from kebab.backup.errors import BackupFailed
+from kebab.backup.manifest import BackupFailed
 from kebab.contributions import contributions
 from kebab.runtime.durable_files import copy_file, open_replacement
 

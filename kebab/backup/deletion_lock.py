@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from psycopg import Connection
 
-from kebab.backup.errors import BackupFailed
+from kebab.backup.manifest import BackupFailed
 
 # Any number that nothing else locks; the letters of "kept".
 _LOCK = 0x6B657074

@@ -8,6 +8,14 @@
         secrets.json                        the keys of encrypted credentials and of sessions; mode 0600
         manifest.json
     2026-11-22T110000Z.partial/             an unfinished or killed backup: the next one deletes it
+
+The error tree of backups:
+
+StackError
+├── BackupFailed     a copy failed, or differs from the original
+├── BackupMissing    no backup leads to the requested state
+├── RestoreFailed    the restored database does not start, or does not reach the requested time
+└── RestoreRefused   the target has data already
 """
 
 import json
@@ -17,10 +25,35 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kebab.backup.errors import BackupFailed, BackupMissing
 from kebab.runtime.durable_files import replace_text
+from kebab.stack.errors import StackError
 from kebab.stack.servers.postgres_cluster import PostgresCluster
 from kebab.stack.servers.wal_archive import restore_command
+
+
+class BackupFailed(StackError):
+    """A copy failed, or differs from the original."""
+
+    code = "backup_failed"
+
+
+class BackupMissing(StackError):
+    """No backup leads to the requested state."""
+
+    code = "backup_missing"
+
+
+class RestoreFailed(StackError):
+    """The restored database does not start, or does not reach the requested time."""
+
+    code = "restore_failed"
+
+
+class RestoreRefused(StackError):
+    """The target has data already."""
+
+    code = "restore_refused"
+
 
 SCHEMA_VERSION = "backup.v1"
 PARTIAL = ".partial"

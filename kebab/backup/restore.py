@@ -10,10 +10,13 @@ from pathlib import Path
 import psycopg
 
 from kebab.backup import basebackup, blobs
-from kebab.backup.errors import BackupFailed, BackupMissing, RestoreFailed, RestoreRefused
 from kebab.backup.manifest import (
     RECOVERY_SETTINGS,
     Backup,
+    BackupFailed,
+    BackupMissing,
+    RestoreFailed,
+    RestoreRefused,
     RestoreTarget,
     choose_backup,
     place_cluster,

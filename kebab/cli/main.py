@@ -45,7 +45,7 @@ def run_client_command(
 ) -> int:
     """Run a command that talks to a server, and return its exit code."""
     from kebab.cli.client.arguments import make_parser
-    from kebab.cli.client.servers import connect
+    from kebab.cli.client.connection import connect
     from kebab.cli.client.terminal import Terminal
     from kebab.cli.utf8 import refuse_invalid_utf8
 

@@ -11,7 +11,7 @@ from django.conf import settings
 
 import kebab
 from kebab.health.metrics_access import may_read
-from kebab.health.process_metrics import write_processes
+from kebab.health.scrape import write_processes
 from kebab.observability.metrics.aggregate import ProcessReader
 from kebab.observability.metrics.collectors import WORKSPACE
 from kebab.observability.metrics.exposition import CONTENT_TYPE, Page

@@ -7,8 +7,7 @@ from typing import Final
 
 from kebab.errors import Problem
 from kebab.health.metrics_access import is_operator, may_read
-from kebab.health.scrape import scraper
-from kebab.health.stores import StoreStatus, probe_stores
+from kebab.health.scrape import StoreStatus, probe_stores, scraper
 from kebab.http.api.problems import CONTENT_TYPE as PROBLEM_TYPE
 from kebab.http.api.problems import problem_document
 from kebab.observability.metrics.exposition import CONTENT_TYPE

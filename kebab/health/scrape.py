@@ -1,31 +1,214 @@
-"""The scrape of all metrics, answered within two seconds even if a store hangs."""
+"""The scrape of all metrics, answered within two seconds even if a store hangs.
 
+Each probe has a thread of its own, and no connection of the pool: it works while all of the process's threads
+and connections wait for the store, and a store that hangs holds that one thread.
+"""
+
+import errno
+import logging
 import os
+import secrets
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import psutil
+import psycopg
+import redis
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.db import connection
+from django.db import connection, transaction
+from psycopg import sql
 
 import kebab
-from kebab.health.process_metrics import write_processes
-from kebab.health.stores import ProbeResult, StoreStatus, probe_stores
+from kebab.health.pending_migrations import find_missing_in
 from kebab.observability.metrics.aggregate import LivingProcess, ProcessReader, write_memory_series
 from kebab.observability.metrics.collectors import WORKSPACE, CollectorRunner, declare_gauge
 from kebab.observability.metrics.exposition import Page
-from kebab.observability.metrics.files import Family, declared_families, metrics_folder, pid_namespace
+from kebab.observability.metrics.files import (
+    Family,
+    declare,
+    declared_families,
+    metrics_folder,
+    pid_namespace,
+)
 from kebab.observability.metrics.requests import update_pool_gauges
 from kebab.observability.metrics.store import process_store
 from kebab.runtime import draining
 from kebab.runtime.role import own_role
 from kebab.stack.paths import DataDirectory
+from kebab.stack.servers.redis_client import quick_redis
+from kebab.stack.supervisor.state import running_state
 from kebab.tenancy.current_workspace import acting_everywhere
+from kebab.tenancy.postgres.pool import connect
+
+logger = logging.getLogger(__name__)
+
+LIMIT_S = 0.8
+# Of one probe, which may go on after the limit; the next call gets its result.
+_CONNECT_LIMIT_S = 2
+# A result is reused for this long.
+_FRESH_S_STORES = 0.5
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+class StoreStatus(StrEnum):
+    """The status of a store: while one is `degraded`, searches still work."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """The result of a probe, and its duration; None if the probe failed or has not ended."""
+
+    statuses: dict[str, StoreStatus]
+    took_s: float | None = None
+
+
+class StoreProbe:
+    """A probe of one store, in a thread of its own; `unanswered` are the statuses while it doesn't answer."""
+
+    def __init__(
+        self, name: str, probe: Callable[[], dict[str, StoreStatus]], unanswered: dict[str, StoreStatus]
+    ) -> None:
+        self.name = name
+        self._probe = probe
+        self._unanswered = ProbeResult(statuses=unanswered)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"look-{name}")
+        self._under_way: Future[ProbeResult] | None = None
+        self._started_at = 0.0
+        self._lock = threading.Lock()
+
+    def start(self) -> "Future[ProbeResult]":
+        """Start the probe, unless one is running or has just ended; return its future."""
+        with self._lock:
+            is_fresh = time.monotonic() - self._started_at < _FRESH_S_STORES
+            if self._under_way is None or (self._under_way.done() and not is_fresh):
+                self._started_at = time.monotonic()
+                self._under_way = self._thread.submit(self._run)
+            return self._under_way
+
+    def result_of(self, run: "Future[ProbeResult]") -> ProbeResult:
+        """Return the result of a run, or that of an unanswered probe while it is not done."""
+        return run.result() if run.done() else self._unanswered
+
+    def _run(self) -> ProbeResult:
+        began = time.monotonic()
+        try:
+            return ProbeResult(statuses=self._probe(), took_s=time.monotonic() - began)
+        except (psycopg.Error, redis.RedisError, OSError) as error:
+            logger.debug("%s: %s", self.name, error)
+            return self._unanswered
+
+
+def probe_stores(limit_s: float = LIMIT_S) -> dict[str, ProbeResult]:
+    """Return the results of all probes within the limit, by store: `postgres`, `redis`, `mirrors`."""
+    runs = {store_probe: store_probe.start() for store_probe in _probes()}
+    wait(runs.values(), limit_s)
+    return {store_probe.name: store_probe.result_of(run) for store_probe, run in runs.items()}
+
+
+@cache
+def _probes() -> tuple[StoreProbe, ...]:
+    failed, degraded = StoreStatus.FAILED, StoreStatus.DEGRADED
+    return (
+        StoreProbe("postgres", _probe_postgres, {"postgres": failed, "migrations": failed}),
+        StoreProbe("redis", _probe_redis, {"redis": degraded}),
+        StoreProbe("mirrors", _probe_mirrors, {"mirrors": failed}),
+    )
+
+
+def _probe_postgres() -> dict[str, StoreStatus]:
+    """Connect outside the pool that requests wait for, and check for this code's migrations."""
+    with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
+        is_complete = not find_missing_in(connection)
+    return {"postgres": StoreStatus.OK, "migrations": StoreStatus.OK if is_complete else StoreStatus.FAILED}
+
+
+def _probe_redis() -> dict[str, StoreStatus]:
+    """Ping Redis. Without it searches and uploads work: the sweep sends hints later."""
+    with quick_redis(settings.REDIS_URL, connect_limit_s=LIMIT_S, answer_limit_s=LIMIT_S) as client:
+        client.ping()
+    return {"redis": StoreStatus.OK}
+
+
+def _probe_mirrors() -> dict[str, StoreStatus]:
+    """Write a file in the mirrors' folder; on a full disk mirrors can be searched, but not updated."""
+    folder = Path(settings.KEBAB_MIRROR_DIR)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        trial = folder / f".written-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            trial.write_bytes(b"1")
+        finally:
+            trial.unlink(missing_ok=True)
+    except OSError as error:
+        return {"mirrors": StoreStatus.DEGRADED if error.errno in _FULL else StoreStatus.FAILED}
+    return {"mirrors": StoreStatus.OK}
+
+
+def fetch_rows(
+    statement: str | sql.Composable, values: Sequence[Any] | Mapping[str, Any] = ()
+) -> list[tuple[Any, ...]]:
+    """Run a statement without a time limit, and return its rows; none if it returns none."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+_BY_PROCESS = ("role", "pid")
+_CPU = declare(
+    Family(name="process_cpu_seconds_total", help="CPU time in seconds.", kind="counter", labels=_BY_PROCESS)
+)
+_MEMORY = declare_gauge("process_resident_memory_bytes", "Resident memory size in bytes.", *_BY_PROCESS)
+_FILES = declare_gauge("process_open_fds", "Number of open file descriptors.", *_BY_PROCESS)
+_THREADS = declare_gauge("process_threads", "Number of threads.", *_BY_PROCESS)
+_STARTED = declare_gauge("process_start_time_seconds", "Start time as Unix time in seconds.", *_BY_PROCESS)
+
+
+def write_processes(page: Page, counting: Iterable[LivingProcess]) -> None:
+    """Add the given processes of our own pid namespace, and the stack's servers, to the page."""
+    own = pid_namespace()
+    roles = {process.pid: process.role for process in counting if process.pids == own}
+    for pid, role in {**_servers(), **roles}.items():
+        _add_process(page, role, pid)
+
+
+def _servers() -> dict[int, str]:
+    """Return the pids of the supervisor and the embedded servers, which have no metrics files, with roles."""
+    state = running_state(settings.KEBAB_DATA_DIR)
+    if state is None:
+        return {}
+    servers = {each.mark.pid: each.name for each in state.processes if each.name in {"postgres", "redis"}}
+    return {state.supervisor.pid: "supervisor", **servers}
+
+
+def _add_process(page: Page, role: str, pid: int) -> None:
+    labels = (role, str(pid))
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            times = process.cpu_times()
+            page.add_sample(_CPU, labels, times.user + times.system)
+            page.add_sample(_MEMORY, labels, process.memory_info().rss)
+            page.add_sample(_THREADS, labels, process.num_threads())
+            page.add_sample(_STARTED, labels, process.create_time())
+        page.add_sample(_FILES, labels, process.num_fds())
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return
+
 
 # A repeated scrape within this time gets the cached text, as the address may be open to everybody.
 _FRESH_S = 1.0

@@ -46,8 +46,7 @@ from kebab.stack.servers.versions import (
     postgres_version,
     sqlite_version,
 )
-from kebab.tenancy.owner_connection import owner_connection
-from kebab.tenancy.roles import OWNER, application_role
+from kebab.tenancy.roles import OWNER, application_role, owner_connection
 
 _POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
 #: The name of the check `check_row_level_security`.

@@ -16,7 +16,7 @@ _OF_TOKEN_REQUESTS: Final = (
     "kebab.tenancy.middleware.ActNowhere",
     "kebab.observability.metrics.requests.MeasureRequests",
     "kebab.http.security_headers.SecurityHeaders",
-    "kebab.http.cross_origin.AllowOrigins",
+    "kebab.http.security_headers.AllowOrigins",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.common.CommonMiddleware",
     "kebab.accounts.middleware.AuditAddress",

@@ -5,6 +5,17 @@ for hours.
 
 The connection goes to a checked address: a name that passes a check and is then resolved again could lead
 elsewhere the second time (DNS rebinding).
+
+The error tree of outgoing requests:
+
+RequestFailed
+├── AddressRefused      the name leads to an address that Kebab may not reach
+├── ResponseTooLarge    more bytes than may be read
+├── TimedOut            no complete response within the limit
+└── StatusRefused       a response other than 2xx
+
+A message completes a sentence whose subject is the other side ("did not answer in time"). It names no
+address and nothing of the request, so that it may be shown to anybody.
 """
 
 import ipaddress
@@ -15,13 +26,53 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from ssl import SSLContext
+from ssl import SSLContext, SSLError
 from threading import Thread
 from typing import Any
 
 import httpcore2
 
-from kebab.http_client.errors import AddressRefused, RequestFailed, TimedOut
+
+class RequestFailed(Exception):
+    """The request has no usable response."""
+
+
+class AddressRefused(RequestFailed):
+    """The name leads to an address that Kebab may not reach."""
+
+
+class ResponseTooLarge(RequestFailed):
+    """The response has more bytes than may be read."""
+
+
+class TimedOut(RequestFailed):
+    """There was no complete response within the limit."""
+
+
+class StatusRefused(RequestFailed):
+    """The response was not a 2xx."""
+
+    def __init__(self, message: str, *, status: int, retry_after_s: float | None = None) -> None:
+        """Take the status and the `Retry-After` of the response, in seconds."""
+        super().__init__(message)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+@contextmanager
+def map_errors() -> Iterator[None]:
+    """Map exceptions of the HTTP library, raised in the block, to the errors of this tree."""
+    try:
+        yield
+    except (TimeoutError, httpcore2.TimeoutException) as error:
+        raise TimedOut("did not answer in time") from error
+    except httpcore2.ConnectError as error:
+        if isinstance(error.__context__, SSLError):
+            raise RequestFailed("shows a certificate that can't be trusted, or speaks no TLS") from error
+        raise RequestFailed("can't be reached") from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise RequestFailed("broke off its answer, or did not speak HTTP") from error
+
 
 # The IPv6 range assigned for public use (RFC 4291, 2.4; IANA), and the prefix under which a network's
 # translator maps IPv4 addresses (RFC 6052).

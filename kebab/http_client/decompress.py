@@ -3,7 +3,7 @@
 import zlib
 from typing import Final
 
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge
+from kebab.http_client.connections import RequestFailed, ResponseTooLarge
 
 # zlib's window bits for either format, detected from its header.
 _GZIP_OR_ZLIB = 47

@@ -7,8 +7,8 @@ from typing import Any
 import requests
 from requests.adapters import BaseAdapter
 
-from kebab.http_client.download import Fetcher
-from kebab.http_client.errors import RequestFailed, TimedOut
+from kebab.http_client.connections import RequestFailed, TimedOut
+from kebab.http_client.endpoint import Fetcher
 
 
 class LimitedSession(requests.Session):

@@ -1,30 +1,109 @@
 """Base classes of pages: login, membership and rights are checked, errors become pages."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from itertools import groupby
+from typing import Any, ClassVar, Self
 
+from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
 from django.utils.decorators import method_decorator
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
-from kebab.errors import Problem
+from kebab.contributions import contributions
+from kebab.errors import Forbidden, Problem
 from kebab.http.api.problems import problem_of
-from kebab.identity.caller import Access, access_of_request
+from kebab.http.api.views import KeysetPage
+from kebab.identity.caller import Access, Need, access_of_request
 from kebab.identity.models import Membership, Role, Workspace
-from kebab.identity.permissions import Need
 from kebab.observability.metrics.refusals import count_problem
-from kebab.pages.tabs import tabs_of
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tab:
+    """A tab of a workspace; its `route` takes the slug as only argument."""
+
+    label: "str | Promise"
+    route: str
+    #: The name of its icon in Lucide.
+    icon: str
+    need: Need
+    #: Tabs are sorted by this number; those from MANAGING on are listed apart.
+    place: int
+    #: Return the number of what needs attention there; 0 for nothing.
+    count: "Callable[[Access], int] | None" = None
+
+
+#: The place of the first tab for those who manage the workspace.
+MANAGING = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabLink:
+    """A tab with its URL, as rendered."""
+
+    label: "str | Promise"
+    route: str
+    icon: str
+    address: str
+    is_current: bool
+    badge: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabGroup:
+    """Tabs listed below one heading; '' for none."""
+
+    label: "str | Promise"
+    tabs: tuple[TabLink, ...]
+
+
+def tabs_of(access: Access, current: str) -> list[TabGroup]:
+    """Return the tabs that the caller may open, in order; `current` is the route of the open one."""
+    allowed = sorted(
+        (tab for tab in contributions("tabs") if _may_open(tab, access)), key=lambda tab: tab.place
+    )
+    return [
+        TabGroup(label=_("Manage") if manages else "", tabs=tuple(_links(tabs, access, current)))
+        for manages, tabs in groupby(allowed, key=lambda tab: tab.place >= MANAGING)
+    ]
+
+
+def _links(tabs: Iterable[Tab], access: Access, current: str) -> Iterable[TabLink]:
+    return (
+        TabLink(
+            label=tab.label,
+            route=tab.route,
+            icon=tab.icon,
+            address=reverse(tab.route, args=[access.workspace.slug]),
+            is_current=tab.route == current,
+            badge=tab.count(access) if tab.count else 0,
+        )
+        for tab in tabs
+    )
+
+
+def _may_open(tab: Tab, access: Access) -> bool:
+    try:
+        tab.need.check(access)
+    except Forbidden:
+        return False
+    return True
+
 
 logger = logging.getLogger(__name__)
 
@@ -162,6 +241,25 @@ class PostAction(ActionPage):
 
     http_method_names = ("post",)
 
+    @classmethod
+    def of(cls, **attributes: Any) -> "Callable[[Callable[..., HttpResponseBase]], type[Self]]":
+        """Return a decorator that makes a view of a function of the page and the arguments of its address."""
+
+        def make_view(act: Callable[..., HttpResponseBase]) -> type[Self]:
+            own = {
+                "act": lambda self, _request, _workspace, **kwargs: act(self, **kwargs),
+                "__doc__": act.__doc__,
+                "__module__": act.__module__,
+            }
+            return type(act.__name__, (cls,), own | attributes)
+
+        return make_view
+
+    def finish(self, message: Any, route: str, *args: Any) -> HttpResponse:
+        """Redirect to a page of the workspace, which says that the action is done."""
+        messages.success(self.request, message)
+        return redirect(route, self.access.workspace.slug, *args)
+
 
 def workspaces_of(user: Any) -> list[Workspace]:
     """Return the workspaces to switch to, in order of their names; of many the first."""
@@ -188,3 +286,36 @@ def apply_problem(response: HttpResponse, problem: Problem) -> HttpResponse:
     for name, value in problem.headers.items():
         response[name] = value
     return response
+
+
+ROWS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPage:
+    """One page of a list, in its order."""
+
+    rows: Sequence[Any]
+    #: The query string of the next page, with the other parameters; None after the last page.
+    next_address: str | None
+
+
+def list_page(
+    view: WorkspacePage, request: HttpRequest, queryset: "QuerySet[Any]", *, ordering: Sequence[str]
+) -> ListPage:
+    """Return the page of the list at the request's `cursor`. Raises InvalidCursor.
+
+    `ordering` must be total, as for `KeysetPage`. A cursor works for its page, order,
+    workspace and user only.
+    """
+    name = view.list_name or type(view).__qualname__
+    salt = f"kebab.page:{name}:{','.join(ordering)}:{view.access.workspace.pk}:{view.access.identity}"
+    page = KeysetPage.after_cursor(request.GET.get("cursor"), ordering=ordering, limit=ROWS, salt=salt)
+    rows, cursor = page.fetch(queryset)
+    return ListPage(rows=rows, next_address=None if cursor is None else _with_cursor(request, cursor))
+
+
+def _with_cursor(request: HttpRequest, cursor: str) -> str:
+    parameters = request.GET.copy()
+    parameters["cursor"] = cursor
+    return f"?{parameters.urlencode()}"

@@ -13,9 +13,8 @@ from django.contrib.auth.backends import ModelBackend
 from kebab.contributions import contributions
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Forbidden, InvalidRequest, NotFound
-from kebab.identity.caller import Access, Caller, caller_access
+from kebab.identity.caller import ADMINS, Access, Caller, Need, caller_access
 from kebab.identity.models import ApiToken, Group, Role, TokenScope, Workspace
-from kebab.identity.permissions import ADMINS, Need
 from kebab.identity.reader import Reader
 from kebab.identity.tokens import readable_tokens
 from kebab.people.api_operations import Operation, operations

@@ -7,7 +7,7 @@ from functools import cache
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from kebab.identity.permissions import Need
+from kebab.identity.caller import Need
 
 _BELOW_WORKSPACE = re.compile(r"\Aapi/v1/workspaces/<str:ws>(?P<route>.*)\Z")
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")

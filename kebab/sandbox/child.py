@@ -14,9 +14,15 @@ from functools import partial
 from typing import BinaryIO
 
 from kebab.runtime.lifeline import die_with_parent
-from kebab.sandbox.errors import OUT_OF_MEMORY, SandboxUnavailable
-from kebab.sandbox.frames import PROGRESS, Header, encode_reply, read_frame
-from kebab.sandbox.program import report_progress_to
+from kebab.sandbox.program import (
+    OUT_OF_MEMORY,
+    PROGRESS,
+    Header,
+    SandboxUnavailable,
+    encode_reply,
+    read_frame,
+    report_progress_to,
+)
 
 OPEN_FILES = 64
 

@@ -12,9 +12,16 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, cast
 
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.frames import PROGRESS, FrameError, Header, frame_start, take_frames
-from kebab.sandbox.program import Program
+from kebab.sandbox.program import (
+    PROGRESS,
+    ChildDied,
+    FrameError,
+    Header,
+    Program,
+    SandboxUnavailable,
+    frame_start,
+    take_frames,
+)
 
 
 class Deadline:

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TypeVar
 
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Request, SandboxProcess
-from kebab.sandbox.program import Program
+from kebab.sandbox.program import ChildDied, Header, Program, SandboxUnavailable
 
 T = TypeVar("T")
 

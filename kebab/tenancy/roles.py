@@ -1,9 +1,13 @@
 """The two database roles: the owner of the tables, and the application's, which is subject to policies."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from django.db import connections, transaction
-from psycopg import sql
+from psycopg import Connection, OperationalError, errors, sql
+
+from kebab.tenancy.postgres.pool import connect
 
 #: The database aliases of the owner (for migrations and grants), and of the application.
 OWNER: Final = "owner"
@@ -64,3 +68,28 @@ def grant_truncate() -> None:
 
 def _execute_grant(cursor: Any, grant: str) -> None:
     cursor.execute(sql.SQL(grant).format(role=sql.Identifier(application_role())))
+
+
+_LOCK_LIMIT_MS = 5_000
+
+
+class NotTheOwner(Exception):
+    """The owner's URL is missing, wrong or unreachable; set KEBAB_OWNER_DATABASE_URL."""
+
+
+@contextmanager
+def owner_connection() -> Iterator[Connection]:
+    """Yield a connection in autocommit that waits for locks for at most five seconds.
+
+    It is outside Django: it has no statement timeout, and can run statements that allow no transaction.
+    Raises NotTheOwner if it can't connect, or if a statement needs the owner's rights.
+    """
+    try:
+        owner = connect(connections[OWNER].settings_dict, options=f"-c lock_timeout={_LOCK_LIMIT_MS}")
+    except OperationalError as error:
+        raise NotTheOwner(str(error)) from error
+    with owner:
+        try:
+            yield owner
+        except errors.InsufficientPrivilege as error:
+            raise NotTheOwner(str(error)) from error

@@ -9,32 +9,125 @@ A call sends to several endpoints at once, each in a thread and a transaction of
 neither other workspaces, of which each has its share of the threads, nor the next call, which skips them.
 """
 
+import base64
 import logging
 import random
+import secrets
 import threading
 import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Iterable
 from contextlib import closing
-from datetime import timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from smtplib import SMTPException
+from typing import Any, Final, NamedTuple
 
 from django.conf import settings
+from django.core.mail import EmailMessage
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
+from standardwebhooks import Webhook
 
 from kebab.database.on_commit import run_on_commit
 from kebab.encryption import EncryptionError, decrypt
+from kebab.http_client.connections import RequestFailed, StatusRefused
 from kebab.http_client.endpoint import JsonEndpoint
-from kebab.http_client.errors import RequestFailed, StatusRefused
+from kebab.identity.models import Membership, Role
 from kebab.people import audit
+from kebab.people.invitations.mail import mail_is_delivered
 from kebab.runtime.context_executor import ContextExecutor
 from kebab.stack.supervisor import worker_stop
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from kebab.webhooks.failure_mail import mail_disabled
 from kebab.webhooks.models import Delivery, DeliveryState, Endpoint
-from kebab.webhooks.signature import signed_headers
-from kebab.webhooks.turns import DueEndpoint, Turns
+
+
+def mail_disabled(endpoint: Endpoint, reason: str) -> None:
+    """Mail the owners that the endpoint is disabled; a refusal by the mail server is logged."""
+    if not mail_is_delivered():
+        return
+    workspace = endpoint.workspace
+    owners = Membership.objects.filter(workspace=workspace, role=Role.OWNER, user__is_active=True)
+    page = reverse("webhook", args=[workspace.slug, endpoint.pk])
+    facts = {
+        "url": endpoint.masked_url,
+        "workspace": " ".join(workspace.name.split()),  # a header has no line breaks
+        "reason": reason,
+        "link": settings.KEBAB_URL and settings.KEBAB_URL + page,
+    }
+    message = EmailMessage(
+        render_to_string("webhooks/disabled_subject.txt", facts).strip(),
+        render_to_string("webhooks/disabled.txt", facts),
+        to=list(owners.order_by("user__email").values_list("user__email", flat=True)),
+    )
+    try:
+        message.send()
+    except (SMTPException, OSError) as error:
+        logger.warning("The mail about webhook %s was not sent: %s", endpoint.pk, type(error).__name__)
+
+
+_SECRET_BYTES: Final = 32
+
+
+def mint_secret() -> str:
+    """Return a new secret of an endpoint."""
+    return f"whsec_{base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()}"
+
+
+def signed_headers(secret: str, message_id: str, at: datetime, body: str) -> dict[str, str]:
+    """Return the headers that identify and sign a delivery; `at` is in UTC."""
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": Webhook(secret).sign(message_id, at, body),
+    }
+
+
+class DueEndpoint(NamedTuple):
+    """An endpoint with an event that is due."""
+
+    workspace_id: uuid.UUID
+    endpoint_id: uuid.UUID
+
+
+class Turns:
+    """The waiting endpoints, workspace after workspace; threads share it.
+
+    A workspace begins a turn while it has fewer under way than senders are idle, so that one alone occupies
+    half of them, two a third each, and one that has none under way needs a single idle sender: the dynamic
+    threshold of Choudhury and Hahne (Dynamic queue length thresholds in a shared memory ATM switch, 1996).
+    """
+
+    def __init__(self, due: Iterable[DueEndpoint], *, senders: int) -> None:
+        self._senders = senders
+        self._lock = threading.Lock()
+        self._under_way: Counter[uuid.UUID] = Counter()
+        self._waiting: dict[uuid.UUID, deque[DueEndpoint]] = {}
+        for each in due:
+            self._waiting.setdefault(each.workspace_id, deque()).append(each)
+
+    def begin(self) -> DueEndpoint | None:
+        """Return the endpoint whose turn begins; None if none may begin now."""
+        with self._lock:
+            idle = self._senders - self._under_way.total()
+            for workspace_id, waiting in self._waiting.items():
+                if waiting and self._under_way[workspace_id] < idle:
+                    self._under_way[workspace_id] += 1
+                    self._waiting[workspace_id] = self._waiting.pop(workspace_id)  # the others go first
+                    return waiting.popleft()
+            return None
+
+    def end(self, turn: DueEndpoint, *, has_more: bool) -> None:
+        """End a turn; an endpoint that may have more events waits for its next."""
+        with self._lock:
+            self._under_way[turn.workspace_id] -= 1
+            if has_more:
+                self._waiting[turn.workspace_id].append(turn)
+
 
 logger = logging.getLogger(__name__)
 

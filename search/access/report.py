@@ -10,8 +10,7 @@ from django.db.models import Q
 from kebab.identity.models import Group
 from kebab.identity.reader import Reader
 from kebab.people.access_report import MAX_ITEMS, ItemAccess, ReportRequest
-from search.access.querysets import visible_documents, visible_sources
-from search.access.restrictions import annotate_readers, readers_of
+from search.access.restrictions import annotate_readers, readers_of, visible_documents, visible_sources
 from search.models import Document, Source
 
 # The operations that decide whether a caller can see a source, and whether read its text.

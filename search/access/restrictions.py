@@ -13,7 +13,7 @@ from kebab.errors import NotFound
 from kebab.identity.models import Workspace
 from kebab.identity.reader import OPERATOR, Reader
 from kebab.people.groups import lock_groups
-from search.models import Source, SourceReader, is_readable
+from search.models import Document, Source, SourceReader, is_readable
 
 #: Ids of groups in order; None: every member of the workspace reads the source.
 Groups = list[uuid.UUID] | None
@@ -87,3 +87,17 @@ def count_restricted(workspace: Workspace, groups: Collection[uuid.UUID]) -> Map
 
 def _texts(groups: Groups) -> list[str] | None:
     return None if groups is None else [str(group) for group in groups]
+
+
+def visible_sources(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
+    """Return the sources that `reader` may see."""
+    sources: QuerySet[Source] = Source.objects.in_workspace(workspace).readable_by(reader)
+    return sources
+
+
+def visible_documents(workspace: Workspace, reader: Reader) -> "QuerySet[Document]":
+    """Return the documents that `reader` may see."""
+    documents: QuerySet[Document] = Document.objects.in_workspace(workspace)
+    if reader.reads_all:
+        return documents
+    return documents.filter(source__in=visible_sources(workspace, reader).order_by().values("pk"))

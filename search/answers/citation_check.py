@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.answers.types import AnswerCitation
 from search.models import Chunk
 from search.retrieval.citation import Citation

@@ -7,11 +7,10 @@ from datetime import timedelta
 from typing import Final
 
 from search.analysis import Analysis
-from search.answers.amendments import leave_out_amended
 from search.answers.answerability import MIN_COVERAGE, WeightedWord, coverage, covered_weight
 from search.answers.contradiction import Agreement, AskedNumbers
-from search.answers.markers import marker, neutralise_markup, replace_markers, strip_invisible
 from search.answers.passages import Passage, RetrievalOutcome, terms_of
+from search.answers.prompt import marker, neutralise_markup, replace_markers, strip_invisible
 from search.answers.quotes import MAX_ROWS, Quote, split_quotes
 
 # The share of the shorter name's words that two documents on one subject have in common.

@@ -10,10 +10,9 @@ from typing import Any, Final
 from search.answers.conversation import Conversation
 from search.answers.errors import ModelFailed
 from search.answers.extract import Sentence, extract, format_sentences
-from search.answers.markers import MarkupNeutraliser, judge_markers
 from search.answers.model.configured import ChatModel
 from search.answers.passages import EXTRACTIVE_TOKENS, Passage, RetrievalOutcome
-from search.answers.prompt import FramedPassage, Message, PromptFrame
+from search.answers.prompt import FramedPassage, MarkupNeutraliser, Message, PromptFrame, judge_markers
 from search.answers.types import AnswerCitation, AnswerReason, AnswerState, TextAdded, Usage
 from search.context.budget import text_counter
 from search.context.types import BudgetUnit

@@ -27,14 +27,14 @@ from search.answers.quotes import Origin
 from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
-from search.context.request import BudgetUnit
+from search.context.types import BudgetUnit
 from search.embedders.bert.model import MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.engine.corpus import mirror_source
 from search.engine.nearest_sentences import NearestSentences
 from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.rerank.configured import reranker
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query

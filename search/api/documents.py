@@ -11,11 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import StrictSerializer
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from search.api.content import CONTENT_RESPONSES, content_response
 from search.api.querysets import chunk_in_context, chunks_of, get_document, use_document_bytes
 from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer

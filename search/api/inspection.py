@@ -9,13 +9,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from search.api.documents import READ
 from search.api.querysets import chunks_of, get_document
 from search.api.serializers import ChunkSerializer, DocumentSerializer
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.models import Chunk, ChunkVector
 from search.vectors.spaces import live_space
 

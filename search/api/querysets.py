@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from kebab.errors import NotFound
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.models import Chunk, Document
 
 T = TypeVar("T")

@@ -10,12 +10,11 @@ from rest_framework.response import Response
 
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import StrictSerializer, TypedTextField, strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.http.site_address import site_address
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from search.api.query import parse_enum
 from search.api.query_fields import EnumeratedField, FilterFields
 from search.models import Notify, SavedSearch

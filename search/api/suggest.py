@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from kebab.wire import to_document
 from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, suggest
 

@@ -8,7 +8,6 @@ from search.api.adapters.openai import VectorStoreSearchView
 from search.api.analytics import AnalyticsView
 from search.api.answers.views import AnswerCheckView, AnswersView, AskView, OneAnswerView
 from search.api.context import ContextView, LibrarySearchView, SnippetSearchView
-from search.api.context_pack import ContextPackView
 from search.api.documents import ChunkView, DocumentChunksView, DocumentContentView
 from search.api.evaluation.feedback import FeedbackView
 from search.api.evaluation.topics import (
@@ -22,7 +21,7 @@ from search.api.inspection import DocumentInspectionView
 from search.api.rules import OneRuleView, RulesView
 from search.api.saved_searches import OneSavedSearchView, SavedSearchesView, SavedSearchFeedView
 from search.api.schemas import WireSchemaView
-from search.api.search import BulkSearchView, SearchView
+from search.api.search import BulkSearchView, ContextPackView, SearchView
 from search.api.several import SeveralSearchView
 from search.api.suggest import SuggestView
 

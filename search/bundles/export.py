@@ -14,10 +14,15 @@ from search.bundles.format.manifest import Manifest, SectionDigest, write_manife
 from search.bundles.format.open_bundle import RowDigest
 from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
-from search.bundles.rows.blobs import blob_pieces
-from search.bundles.rows.documents import chunk_bodies, read_documents
-from search.bundles.rows.small_sections import RowNumbers, section_row, write_small_sections
-from search.bundles.rows.vectors import vector_rows
+from search.bundles.rows.small_sections import (
+    RowNumbers,
+    blob_pieces,
+    chunk_bodies,
+    read_documents,
+    section_row,
+    vector_rows,
+    write_small_sections,
+)
 from search.mirror.sync.snapshot import postgres_snapshot
 from search.models import ChunkVector, Document, EmbeddingSpace
 from search.vectors.lifecycle import filled_spaces

@@ -9,9 +9,8 @@ from typing import Final
 from search.access.scope import SearchScope
 from search.context.around import HitNeighbourhood
 from search.context.budget import text_counter
-from search.context.chunk_queries import read_chunks
+from search.context.chunk_queries import DocumentLines, Range, read_chunks, read_document_lines
 from search.context.imported import imports_from
-from search.context.lines import DocumentLines, Range, read_document_lines
 from search.context.overview import SEPARATOR, HitFile, block_text, outline_files
 from search.context.types import (
     Budget,

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from search.context.request import BudgetUnit
-from search.context.types import CountedBy
+from search.context.types import BudgetUnit, CountedBy
 from search.embedders.bert.tokenizer import TokenCounter
 
 # No token spans white space, so that the tokens of a text are those of its words.

@@ -13,7 +13,7 @@ from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 
-from kebab.backup.archive import archive_before_deletion, archive_stored_blob
+from kebab.backup.backup import archive_before_deletion, archive_stored_blob
 from kebab.runtime.durable_files import store_stream
 from search.corpus.content_ids import content_hash, file_hash
 

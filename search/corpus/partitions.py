@@ -10,11 +10,10 @@ from django.conf import settings
 from django.db import connection, connections
 from psycopg import Connection, OperationalError, errors
 
-from kebab.tenancy.owner_connection import NotTheOwner
 from kebab.tenancy.partitions.conversion import Progress, RepartitionPlan, repartition_tables
 from kebab.tenancy.partitions.layout import partition_count
-from kebab.tenancy.postgres.direct import connect
-from kebab.tenancy.roles import OWNER
+from kebab.tenancy.postgres.pool import connect
+from kebab.tenancy.roles import OWNER, NotTheOwner
 from search.models import Change, Chunk, ChunkVector, Document
 
 #: Tables that grow with the corpus, referenced ones first. Jobs stay unpartitioned: if the conversion locked

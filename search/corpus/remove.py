@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from kebab.identity.models import Workspace
-from search.corpus.changelog import append_changes
+from search.corpus.replace import append_changes
 from search.models import Document
 
 

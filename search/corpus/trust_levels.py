@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Case, CharField, Value, When
 from django.db.models.fields.json import KT
 
-from search.corpus.changelog import append_changes
+from search.corpus.replace import append_changes
 from search.models import Document, Source, Trust
 from search.models.source_kind import STATING_TRUST
 

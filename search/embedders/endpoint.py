@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from kebab.http_client.connections import AddressRefused, RequestFailed, StatusRefused, TimedOut
 from kebab.http_client.endpoint import JsonEndpoint
-from kebab.http_client.errors import AddressRefused, RequestFailed, StatusRefused, TimedOut
 from kebab.runtime.context_executor import ContextExecutor
 from search.embedders.base import SpaceIdentity
 from search.embedders.response_parser import BadAnswer, WrongDimension, parse_vectors

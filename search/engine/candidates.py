@@ -8,7 +8,7 @@ from functools import partial
 from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.engine.corpus import Corpus
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.listing import ListingLeg

@@ -13,7 +13,7 @@ from search.access.scope import SearchScope
 from search.engine.readback import read_visible
 from search.metrics import stage
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.retrieval.fusion.copies import CopyKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks

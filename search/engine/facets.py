@@ -12,14 +12,14 @@ from django.db.models import Q
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from kebab.uuids import parse_uuid
-from search.access.querysets import visible_sources
+from search.access.restrictions import visible_sources
 from search.access.scope import SearchScope, resolve_scope
 from search.engine.candidates import find_candidates
 from search.engine.corpus import Corpus
 from search.engine.did_you_mean import correct_words
 from search.engine.search import apply_operators
 from search.engine.time_limit import limited_search
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.mirror.query.attributes import METADATA
 from search.mirror.query.facets import FACETS, MatchedRows, are_few, count_documents, match_words
 from search.mirror.query.lexical import LexicalLeg

@@ -25,7 +25,7 @@ from search.engine.hits import HitBuilder, HitPage
 from search.engine.readback import read_documents, read_passages, read_sort_keys
 from search.engine.why_not import SearchOutcome, explain_absence
 from search.metrics import DEGRADED, stage
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.mirror.query import lexical
 from search.mirror.query.lexical import LexicalResult
 from search.mirror.query.view import MirrorView

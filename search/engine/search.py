@@ -27,7 +27,7 @@ from search.engine.run import CandidatesLost, Run, index_version_of, run_search
 from search.engine.time_limit import limited_search
 from search.metrics import count_search, stage
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName

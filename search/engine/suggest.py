@@ -18,7 +18,7 @@ from search.engine.corpus import mirror_source
 from search.engine.readback import VisibleChunk, read_hits
 from search.engine.time_limit import limited_search
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorError
+from search.mirror.files import MirrorError
 from search.mirror.query.autocomplete import completions, outlines
 from search.mirror.query.spelling import Vocabulary
 from search.mirror.query.view import MirrorSource

@@ -11,8 +11,7 @@ from django.db.models import QuerySet
 
 from kebab.errors import NotFound
 from kebab.identity.caller import Access
-from search.access.querysets import visible_documents, visible_sources
-from search.access.restrictions import hidden_sources
+from search.access.restrictions import hidden_sources, visible_documents, visible_sources
 from search.corpus.content_ids import place_key, query_key
 from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel
 from search.evaluation.topic_sets import TopicChanges, store_topics, visible_topics, with_judgements

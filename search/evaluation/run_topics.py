@@ -10,10 +10,16 @@ from kebab.identity.models import Workspace
 from kebab.identity.reader import OPERATOR, Reader
 from search.embedders.configured import clear_query_caches
 from search.engine.search import search
-from search.evaluation.coverage import CitedHit, citation_coverage
 from search.evaluation.judged import DocumentName, JudgedTopic
 from search.evaluation.metrics import DEFAULT_MEASURES, OWN_MEASURES, check_measures, measure_each
-from search.evaluation.results import RankedDocument, RunResult, TopicResult, ranked_names
+from search.evaluation.results import (
+    CitedHit,
+    RankedDocument,
+    RunResult,
+    TopicResult,
+    citation_coverage,
+    ranked_names,
+)
 from search.evaluation.settings import RunSettings
 from search.models import Chunk
 from search.retrieval.citation import split_uri

@@ -19,8 +19,7 @@ from kebab.identity.caller import Access
 from kebab.identity.reader import Reader
 from kebab.people import audit
 from kebab.people.workspace_settings.registry import check_rights
-from search.access.querysets import visible_sources
-from search.access.restrictions import hidden_sources
+from search.access.restrictions import hidden_sources, visible_sources
 from search.engine.search import search
 from search.evaluation.comparison import Comparison, compare
 from search.evaluation.formats.trec import write_run

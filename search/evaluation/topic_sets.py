@@ -17,8 +17,7 @@ from kebab.database.querysets import first_or_not_found
 from kebab.errors import Conflict, NotFound
 from kebab.identity.caller import Access
 from kebab.people import audit
-from search.access.querysets import visible_documents, visible_sources
-from search.access.restrictions import hidden_sources
+from search.access.restrictions import hidden_sources, visible_documents, visible_sources
 from search.corpus.content_ids import place_key, query_key
 from search.errors import UnknownSource
 from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel, TopicCollection, check_set_name

@@ -11,12 +11,11 @@ from pydantic import Field
 
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from search.access.querysets import visible_sources
+from search.access.restrictions import visible_sources
 from search.engine.search import search
 from search.engine.time_limit import limited_search
 from search.libraries.library import LibraryId, Version, versions_of
-from search.libraries.prefix_match import plain_terms
-from search.libraries.snippets import has_every_term
+from search.libraries.snippets import has_every_term, plain_terms
 from search.models import Source, SourceState
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from kebab.errors import NotFound
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from search.access.querysets import visible_sources
+from search.access.restrictions import visible_sources
 from search.libraries.ids import Reference, parse_references
 from search.models import Document, Source, SourceVersion
 from search.retrieval.wire_types import Keyword, NonEmpty

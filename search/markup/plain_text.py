@@ -2,10 +2,9 @@
 
 import re
 
-from search.markup.markdown import descriptions, strip_markdown
+from search.markup.markdown import Verbatim, descriptions, strip_markdown
 from search.markup.rst import strip_rst
 from search.markup.tables import join_cells, join_separated_values
-from search.markup.verbatim import Verbatim
 from search.retrieval.text.plain_text import SEPARATOR
 
 _RST = frozenset({"rst", "rest"})

@@ -3,9 +3,8 @@
 import re
 from textwrap import dedent
 
-from search.markup.markdown import PROSE_START, strip_emphasis
+from search.markup.markdown import PROSE_START, Verbatim, strip_emphasis
 from search.markup.tables import join_cells, join_separated_values, join_simple_cells
-from search.markup.verbatim import Verbatim
 
 _CODE_NAMES = """
 code code-block sourcecode parsed-literal literalinclude testcode testsetup testoutput doctest prompt ipython

@@ -21,8 +21,7 @@ from search.embedders.by_language import LOCAL_KINDS
 from search.embedders.configured import embedder_for_queries, workspace_embedder, workspace_embedder_name
 from search.embedders.spec import DEFAULT
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorBusy, MirrorError
-from search.mirror.files import workspaces_on_this_node
+from search.mirror.files import MirrorBusy, MirrorError, workspaces_on_this_node
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.sync import lock_at_head, rebuild_mirror
 from search.models import EmbeddingSpace, SpaceState

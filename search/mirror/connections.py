@@ -12,8 +12,7 @@ import apsw
 
 from search.analysis import STEMMED, Analysis, register_tokenizer
 from search.mirror import schema
-from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
-from search.mirror.files import MirrorFiles
+from search.mirror.files import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorFiles, MirrorOutdated
 from search.mirror.postings import CollectionCache
 from search.mirror.query.raw_match import register_bm25
 

@@ -12,6 +12,17 @@
                          empty; the marker of an evicted mirror, which only a search rebuilds
 
 A search holds a shared lock on the workspace's folder while it reads; eviction takes it exclusively.
+
+Errors of mirrors:
+
+MirrorError
+├── MirrorRebuildNeeded  a rebuild from Postgres repairs it
+│   ├── MirrorAbsent      no generation is published yet
+│   ├── MirrorOutdated    the file, or its position in the log, can't be followed any further
+│   └── MirrorDamaged     SQLite or FTS5 reports a broken file
+├── MirrorBusy           another process of this node is writing it, or its disk can't be read now
+├── SyncTakesLong        the sync takes longer than its caller has
+└── SqliteTooOld         the library would corrupt files
 """
 
 import contextlib
@@ -24,10 +35,53 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kebab.runtime.durable_files import sync_to_disk
-from kebab.runtime.file_locks import hold_existing, is_at, lock_within
+from kebab.runtime.durable_files import hold_existing, is_at, lock_within, sync_to_disk
 from kebab.uuids import parse_uuid
-from search.mirror.errors import MirrorAbsent, MirrorBusy
+
+
+class MirrorError(Exception):
+    """A mirror can't be used as it is."""
+
+
+class MirrorRebuildNeeded(MirrorError):
+    """A new generation must be built from Postgres, in time proportional to the number of chunks."""
+
+    #: The reason as one word, for counts.
+    why: str
+
+
+class MirrorAbsent(MirrorRebuildNeeded):
+    """This node has no mirror of the workspace yet; `sync_mirror` builds one."""
+
+    why = "first"
+
+
+class MirrorOutdated(MirrorRebuildNeeded):
+    """The mirror can't follow the change log from its position and has to be rebuilt."""
+
+    def __init__(self, message: str, *, why: str) -> None:
+        """Create the error; `why` is the reason as one word, for counts."""
+        super().__init__(message)
+        self.why = why
+
+
+class MirrorDamaged(MirrorRebuildNeeded):
+    """The mirror's file is damaged and has to be rebuilt."""
+
+    why = "damaged"
+
+
+class MirrorBusy(MirrorError):
+    """The mirror can't be written or read at the moment; retry."""
+
+
+class SyncTakesLong(MirrorError):
+    """The mirror has to be built or is far behind, and the caller asked for a brief sync."""
+
+
+class SqliteTooOld(MirrorError):
+    """The SQLite library is older than the first release that is safe for mirrors."""
+
 
 # By then all readers of an old generation have finished.
 _GRACE_S = 60.0

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from kebab.identity.models import Workspace
 from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
-from search.corpus.changelog import KEEP
+from search.corpus.replace import KEEP
 from search.mirror import local_mirrors
 from search.mirror.files import workspaces_on_this_node
 from search.models import Change, Chunk, EmbeddingSpace, SpaceState

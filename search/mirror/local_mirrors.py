@@ -20,8 +20,7 @@ from kebab.tenancy.current_workspace import acting_in
 from search.access.scope import SearchScope
 from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorBusy, MirrorError, SyncTakesLong
-from search.mirror.files import MirrorFiles
+from search.mirror.files import MirrorBusy, MirrorError, MirrorFiles, SyncTakesLong
 from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.snapshot import read_token
 from search.mirror.sync.sync import applied_seq, applied_token, sync_mirror

@@ -11,10 +11,10 @@ from django.db import connection, models, transaction
 from django.db.models.functions import Greatest
 
 from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result
-from kebab.health.slow_query import fetch_rows
+from kebab.health.scrape import fetch_rows
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
-from search.corpus.changelog import append_changes
+from search.corpus.replace import append_changes
 from search.models import Change
 
 # One pass over the log of all workspaces, by its primary key.

@@ -5,7 +5,7 @@ from zlib import crc32
 import apsw
 
 from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
-from search.mirror.errors import SqliteTooOld
+from search.mirror.files import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
 SCHEMA_VERSION = 12

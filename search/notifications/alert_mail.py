@@ -16,7 +16,7 @@ from django.utils import translation
 
 from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.models import Notify, SavedSearch
 from search.notifications.saved_searches import owner_access, page_address
 

@@ -19,8 +19,8 @@ from django.db.models.functions import Coalesce, Now
 
 from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from kebab.webhooks.endpoints import Event, derive_event_id, publish
 from kebab.webhooks.models import EventType
-from kebab.webhooks.outbox import Event, derive_event_id, publish
 from search.engine.search import search
 from search.mirror.local_mirrors import wait_for_seq
 from search.models import Change, Notify, SavedSearch

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from kebab.webhooks.endpoints import Event, derive_event_id, publish
 from kebab.webhooks.models import DOCUMENT_EVENTS, Delivery, DeliveryState, Endpoint, EventType
-from kebab.webhooks.outbox import Event, derive_event_id, publish
 from search.models import Change, Document
 
 logger = logging.getLogger(__name__)

@@ -10,12 +10,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from kebab.database.querysets import first_or_not_found
-from kebab.identity.caller import Access
+from kebab.identity.caller import Access, Need
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
-from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
-from kebab.pages.pagination import list_page
-from search.access.querysets import visible_documents
+from kebab.pages.page import PostAction, WorkspacePage, list_page
+from search.access.restrictions import visible_documents
 from search.models import Bookmark
 from search.models.tenant import TenantQuerySet
 from search.pages.file_kind import file_kind
@@ -44,23 +42,19 @@ class BookmarksPage(WorkspacePage):
         return self.render(request, "search/bookmarks.html", list=listed, rows=rows)
 
 
-class BookmarkAction(PostAction):
-    """Sets or removes the person's bookmark of a document."""
-
-    need: ClassVar[Need] = _READ
-    tab = "bookmarks"
-
-    def act(self, request: HtmxHttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Set the bookmark, or remove it with `on=no`. Raises NotFound for a document that is not visible."""
-        document = first_or_not_found(visible_documents(workspace, self.access.reader).filter(doc_id=doc_id))
-        if request.GET.get("on") == "no":
-            own_bookmarks(self.access).filter(document=document).delete()
-        else:
-            Bookmark.objects.bulk_create(
-                [Bookmark(workspace=workspace, document=document, creator=self.access.identity)],
-                ignore_conflicts=True,
-            )
-        return HttpResponse(status=204) if request.htmx else redirect("bookmarks", workspace.slug)
+@PostAction.of(need=_READ, tab="bookmarks")
+def bookmark(page: PostAction, doc_id: uuid.UUID) -> HttpResponse:
+    """Set the bookmark, or remove it with `on=no`. Raises NotFound for a document that is not visible."""
+    workspace = page.access.workspace
+    document = first_or_not_found(visible_documents(workspace, page.access.reader).filter(doc_id=doc_id))
+    if page.request.GET.get("on") == "no":
+        own_bookmarks(page.access).filter(document=document).delete()
+    else:
+        Bookmark.objects.bulk_create(
+            [Bookmark(workspace=workspace, document=document, creator=page.access.identity)],
+            ignore_conflicts=True,
+        )
+    return HttpResponse(status=204) if page.request.htmx else redirect("bookmarks", workspace.slug)
 
 
 def own_bookmarks(access: Access) -> "TenantQuerySet[Bookmark]":

@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.views import View
 
 from kebab.errors import NotFound
-from kebab.identity.caller import Access, caller_accesses, caller_of
+from kebab.identity.caller import Access, Need, caller_accesses, caller_of
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from kebab.pages.page import Page
 from kebab.tenancy.current_workspace import acting_in
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several

@@ -15,14 +15,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from kebab.errors import NotFound, Problem
-from kebab.http.api.pagination import KeysetPage
+from kebab.http.api.views import KeysetPage
 from kebab.identity.caller import Access, Caller, caller_of, member_access, readable_memberships
-from kebab.pages.page import Page, apply_problem
-from kebab.pages.tabs import TabLink, tabs_of
+from kebab.pages.page import Page, TabLink, apply_problem, tabs_of
 from kebab.people.pages.form_page import add_problem_to_form
 from kebab.people.workspaces import MAX_NAME_CHARS, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from search.access.querysets import visible_documents, visible_sources
+from search.access.restrictions import visible_documents, visible_sources
 from search.models import Document
 
 #: Workspaces per page; each takes a count of its own.

@@ -59,21 +59,16 @@ class InsightPage(WorkspacePage):
         return self.render(request, "search/insight.html", **context)
 
 
-class QueryReviewAction(PostAction):
-    """Stores what is done about a search without results."""
-
-    need = REVIEW
-    tab = "insight"
-
-    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Store the state of a `query`. Raises Forbidden, InvalidRequest."""
-        text, state = strip_unstorable(request.POST.get("query", "")), request.POST.get("state")
-        if not text.strip():
-            raise InvalidRequest("query: name the search.")
-        if state not in ReviewState.values:
-            raise InvalidRequest(f"state: choose one of {', '.join(ReviewState.values)}.")
-        review_query(self.access, text, ReviewState(state))
-        return redirect("insight", workspace.slug)
+@PostAction.of(need=REVIEW, tab="insight")
+def store_review(page: PostAction) -> HttpResponse:
+    """Store the state of a `query`. Raises Forbidden, InvalidRequest."""
+    text, state = strip_unstorable(page.request.POST.get("query", "")), page.request.POST.get("state")
+    if not text.strip():
+        raise InvalidRequest("query: name the search.")
+    if state not in ReviewState.values:
+        raise InvalidRequest(f"state: choose one of {', '.join(ReviewState.values)}.")
+    review_query(page.access, text, ReviewState(state))
+    return redirect("insight", page.access.workspace.slug)
 
 
 def _parse_days(request: HttpRequest) -> int:

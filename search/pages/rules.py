@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kebab.errors import InvalidRequest, Problem
+from kebab.identity.caller import Need
 from kebab.identity.models import Workspace
-from kebab.identity.permissions import Need
 from kebab.people.pages.form_page import FormPage, PeopleAction, add_problem_to_form
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.models import Source, Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.settings.rules import Rule, add_rule, change_rule, delete_rule, list_rules
@@ -243,31 +243,21 @@ class RulesPage(FormPage):
         return [*sources.values_list("key", flat=True)[:200], *Trust.values]
 
 
-class RuleSwitch(PeopleAction):
-    """Switches a rule on, or off with `on=no`."""
-
-    need: ClassVar[Need] = MANAGE_RULES
-    tab: ClassVar[str] = "rules"
-
-    def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:
-        """Switch the rule. Raises NotFound, and the quality gate's errors."""
-        is_active = request.GET.get("on") != "no"
-        rule = change_rule(self.access, rule_id.hex, {"is_active": is_active}, force=False)
-        messages.success(request, _("Rule switched on") if is_active else _("Rule switched off"))
-        return redirect(rules_address(workspace, RuleKind(rule["kind"])))
+@PeopleAction.of(need=MANAGE_RULES, tab="rules")
+def switch_rule(page: PeopleAction, rule_id: uuid.UUID) -> HttpResponse:
+    """Switch the rule. Raises NotFound, and the quality gate's errors."""
+    is_active = page.request.GET.get("on") != "no"
+    rule = change_rule(page.access, rule_id.hex, {"is_active": is_active}, force=False)
+    messages.success(page.request, _("Rule switched on") if is_active else _("Rule switched off"))
+    return redirect(rules_address(page.access.workspace, RuleKind(rule["kind"])))
 
 
-class RuleDeletion(PeopleAction):
-    """Deletes a rule."""
-
-    need: ClassVar[Need] = MANAGE_RULES
-    tab: ClassVar[str] = "rules"
-
-    def act(self, request: HttpRequest, workspace: Workspace, rule_id: uuid.UUID) -> HttpResponse:
-        """Delete the rule. Raises NotFound, and the quality gate's errors."""
-        rule = delete_rule(self.access, rule_id.hex, force=False)
-        messages.success(request, _("Rule deleted"))
-        return redirect(rules_address(workspace, RuleKind(rule["kind"])))
+@PeopleAction.of(need=MANAGE_RULES, tab="rules")
+def delete_shown_rule(page: PeopleAction, rule_id: uuid.UUID) -> HttpResponse:
+    """Delete the rule. Raises NotFound, and the quality gate's errors."""
+    rule = delete_rule(page.access, rule_id.hex, force=False)
+    messages.success(page.request, _("Rule deleted"))
+    return redirect(rules_address(page.access.workspace, RuleKind(rule["kind"])))
 
 
 def rules_address(workspace: Workspace, kind: RuleKind) -> str:

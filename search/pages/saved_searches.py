@@ -11,10 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kebab.http.site_address import site_address
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
-from kebab.pages.page import PostAction
-from kebab.pages.pagination import list_page
+from kebab.pages.page import PostAction, list_page
 from kebab.people.invitations.mail import mail_is_delivered
 from kebab.people.pages.form_page import FormPage
 from search.models import Notify, SavedSearch
@@ -86,36 +85,25 @@ def _change_form(saved: SavedSearch) -> SavedSearchForm:
     return SavedSearchForm(initial=initial, auto_id=f"saved_{saved.pk.hex}_%s")
 
 
-class SavedSearchChange(PostAction):
-    """Renames a saved search, and changes its alerts."""
-
-    need: ClassVar[Need] = _READ
-    tab = "bookmarks"
-
-    def act(self, request: HttpRequest, workspace: Workspace, search_id: uuid.UUID) -> HttpResponse:
-        """Change it. Raises NotFound."""
-        saved = get_search(self.access, search_id)
-        form = SavedSearchForm(request.POST)
-        if form.is_valid():
-            name = form.cleaned_data["name"] or saved.name
-            change_search(self.access, search_id, name=name, notify=form.cleaned_data["notify"])
-            messages.success(request, _("Search changed"))
-        else:
-            messages.error(request, _("Nothing was changed: the name or the choice is not possible."))
-        return redirect("saved-searches", workspace.slug)
+@PostAction.of(need=_READ, tab="bookmarks")
+def change_saved_search(page: PostAction, search_id: uuid.UUID) -> HttpResponse:
+    """Change it. Raises NotFound."""
+    saved = get_search(page.access, search_id)
+    form = SavedSearchForm(page.request.POST)
+    if form.is_valid():
+        name = form.cleaned_data["name"] or saved.name
+        change_search(page.access, search_id, name=name, notify=form.cleaned_data["notify"])
+        messages.success(page.request, _("Search changed"))
+    else:
+        messages.error(page.request, _("Nothing was changed: the name or the choice is not possible."))
+    return redirect("saved-searches", page.access.workspace.slug)
 
 
-class SavedSearchDeletion(PostAction):
-    """Deletes a saved search."""
-
-    need: ClassVar[Need] = _READ
-    tab = "bookmarks"
-
-    def act(self, request: HttpRequest, workspace: Workspace, search_id: uuid.UUID) -> HttpResponse:
-        """Delete it. Raises NotFound."""
-        delete_search(self.access, search_id)
-        messages.success(request, _("Saved search deleted"))
-        return redirect("saved-searches", workspace.slug)
+@PostAction.of(need=_READ, tab="bookmarks")
+def delete_saved_search(page: PostAction, search_id: uuid.UUID) -> HttpResponse:
+    """Delete it. Raises NotFound."""
+    delete_search(page.access, search_id)
+    return page.finish(_("Saved search deleted"), "saved-searches")
 
 
 class SavedSearchFeed(SavedSearchesPage):

@@ -7,20 +7,20 @@ from django.views.generic import RedirectView
 import kebab.http.api.urls  # noqa: F401  # registers the converter of document ids
 from search.notifications.feed import FeedView
 from search.pages.ask.urls import urlpatterns as asking
-from search.pages.bookmarks import BookmarkAction, BookmarksPage
+from search.pages.bookmarks import BookmarksPage, bookmark
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
 from search.pages.home import HomePage, WorkspacesPage
-from search.pages.insight import InsightPage, QueryReviewAction
-from search.pages.rules import RuleDeletion, RulesPage, RuleSwitch
+from search.pages.insight import InsightPage, store_review
+from search.pages.rules import RulesPage, delete_shown_rule, switch_rule
 from search.pages.saved_searches import (
-    SavedSearchChange,
-    SavedSearchDeletion,
     SavedSearchesPage,
     SavedSearchFeed,
+    change_saved_search,
+    delete_saved_search,
 )
 from search.pages.search.answer import QuotedAnswer
-from search.pages.search.more import MoreHits, Vote
+from search.pages.search.more import MoreHits, vote
 from search.pages.search.views import CountedFilters, SearchPage
 
 urlpatterns = [
@@ -35,22 +35,26 @@ urlpatterns = [
     path("w/<str:slug>/search/answer", QuotedAnswer.as_view(), name="search-answer"),
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/bookmarks", BookmarksPage.as_view(), name="bookmarks"),
-    path("w/<str:slug>/bookmarks/<hex32:doc_id>", BookmarkAction.as_view(), name="bookmark"),
+    path("w/<str:slug>/bookmarks/<hex32:doc_id>", bookmark.as_view(), name="bookmark"),
     path("w/<str:slug>/settings/rules", RulesPage.as_view(), name="rules"),
-    path("w/<str:slug>/settings/rules/<hex32:rule_id>/switch", RuleSwitch.as_view(), name="rule-switch"),
-    path("w/<str:slug>/settings/rules/<hex32:rule_id>/delete", RuleDeletion.as_view(), name="rule-deletion"),
+    path("w/<str:slug>/settings/rules/<hex32:rule_id>/switch", switch_rule.as_view(), name="rule-switch"),
+    path(
+        "w/<str:slug>/settings/rules/<hex32:rule_id>/delete",
+        delete_shown_rule.as_view(),
+        name="rule-deletion",
+    ),
     path("w/<str:slug>/saved", SavedSearchesPage.as_view(), name="saved-searches"),
-    path("w/<str:slug>/saved/<uuid:search_id>", SavedSearchChange.as_view(), name="saved-search"),
+    path("w/<str:slug>/saved/<uuid:search_id>", change_saved_search.as_view(), name="saved-search"),
     path(
         "w/<str:slug>/saved/<uuid:search_id>/delete",
-        SavedSearchDeletion.as_view(),
+        delete_saved_search.as_view(),
         name="saved-search-deletion",
     ),
     path("w/<str:slug>/saved/<uuid:search_id>/feed", SavedSearchFeed.as_view(), name="saved-search-feed"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
-    path("w/<str:slug>/insight/review", QueryReviewAction.as_view(), name="query-review"),
+    path("w/<str:slug>/insight/review", store_review.as_view(), name="query-review"),
     path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),
-    path("w/<str:slug>/search/vote", Vote.as_view(), name="search-vote"),
+    path("w/<str:slug>/search/vote", vote.as_view(), name="search-vote"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
     path(
         "w/<str:slug>/documents/<hex32:doc_id>/chunks", DocumentChunksPage.as_view(), name="document-chunks"

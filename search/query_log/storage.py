@@ -25,13 +25,12 @@ from django.db.models.functions import Cast, Coalesce, Now
 from django.utils import timezone
 
 from kebab.errors import Forbidden
-from kebab.identity.caller import Access
+from kebab.identity.caller import MANAGERS, Access
 from kebab.identity.models import TokenScope, Workspace
-from kebab.identity.permissions import MANAGERS
 from kebab.people.workspace_settings.registry import default_of, preference
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in_step
+from kebab.webhooks.endpoints import Event, publish
 from kebab.webhooks.models import Endpoint, EventType
-from kebab.webhooks.outbox import Event, publish
 from search.access.restrictions import hidden_sources
 from search.models import AskedQuery, Door, QueryReview, ReviewState
 from search.models.query_log import MAX_ASKED_CHARS

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable, Sequence
 
+from kebab.http_client.connections import AddressRefused, RequestFailed, StatusRefused, TimedOut
 from kebab.http_client.endpoint import JsonEndpoint
-from kebab.http_client.errors import AddressRefused, RequestFailed, StatusRefused, TimedOut
 from search.rerank.options import FORMATS, PayloadFormat, RerankOptions
 from search.rerank.scorer import time_limit_error
 from search.retrieval.errors import RerankerUnavailable

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Final
 
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
 from kebab.people.workspace_settings.registry import known_preferences
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.rules import NO_RULES, Boost, SearchRules, compile_rules

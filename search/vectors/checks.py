@@ -14,7 +14,7 @@ from kebab.health.checks import (
     repaired_result,
     warning_result,
 )
-from kebab.health.slow_query import fetch_rows
+from kebab.health.scrape import fetch_rows
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.embedders.configured import workspace_embedder_name

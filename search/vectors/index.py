@@ -11,8 +11,8 @@ from django.db import connection
 from psycopg import Connection
 
 from kebab.database.interruption import interruptible
-from kebab.tenancy.owner_connection import NotTheOwner, owner_connection
 from kebab.tenancy.partitions.layout import LEAVES, table_of
+from kebab.tenancy.roles import NotTheOwner, owner_connection
 from search.models import ChunkVector, EmbeddingSpace
 
 logger = logging.getLogger(__name__)

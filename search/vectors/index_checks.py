@@ -12,8 +12,8 @@ from kebab.health.checks import (
     repaired_result,
     warning_result,
 )
-from kebab.health.slow_query import fetch_rows
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.health.scrape import fetch_rows
+from kebab.tenancy.roles import owner_connection
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.index import ensure_index
 

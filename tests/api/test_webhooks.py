@@ -3,8 +3,7 @@
 import pytest
 
 from kebab.identity.models import AuditEvent, Role
-from kebab.webhooks.delivery import deliver_due
-from kebab.webhooks.failure_mail import mail_disabled
+from kebab.webhooks.delivery import deliver_due, mail_disabled
 from kebab.webhooks.models import Delivery, Endpoint
 from tests.support.actors import make_workspace, member_client, token_client
 from tests.support.webhooks import LOCAL, receiving
@@ -86,7 +85,7 @@ def test_path_of_a_webhook_is_in_no_audit_event_log_or_mail(
     workspace, admin, settings, monkeypatch, mailoutbox, caplog
 ):
     settings.KEBAB_PRIVATE_HOSTS = LOCAL
-    monkeypatch.setattr("kebab.webhooks.failure_mail.mail_is_delivered", lambda: True)
+    monkeypatch.setattr("kebab.webhooks.delivery.mail_is_delivered", lambda: True)
     member_client(workspace, Role.OWNER)  # who gets the mail
     with receiving() as receiver:
         made = admin.post(address(workspace), NEW | {"url": f"{receiver.url}/hush"}, format="json").json()

@@ -16,7 +16,7 @@ def run(*arguments):
     out, err = io.StringIO(), io.StringIO()
     try:
         if main.client_module(arguments[0]) is not None:
-            with mock.patch("kebab.cli.client.servers.connect", _connect):
+            with mock.patch("kebab.cli.client.connection.connect", _connect):
                 return main.run([*map(str, arguments)], out, err), out.getvalue(), err.getvalue()
         call_command(*arguments, stdout=out, stderr=err)
     except SystemExit as end:

@@ -6,8 +6,7 @@ from django.db import connections
 from django.test import TransactionTestCase
 from psycopg import Connection, sql
 
-from kebab.tenancy.owner_connection import owner_connection
-from kebab.tenancy.roles import APPLICATION
+from kebab.tenancy.roles import APPLICATION, owner_connection
 
 # `post_migrate` would fill these again after a flush, with the same rows.
 _KEPT = frozenset({"django_content_type", "auth_permission"})

@@ -17,13 +17,12 @@ from kebab.admin.site import site
 from kebab.errors import NotFound, TooLarge
 from kebab.http.api import problems
 from kebab.http.api.idempotency import idempotent
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.parsers import StrictJSONParser, StrictMultiPartParser
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.urls import below_workspace
-from kebab.http.api.views import ApiView, WorkspaceView
+from kebab.http.api.views import ApiView, KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import Need
 from kebab.identity.models import AuditEvent, Role, TokenScope
-from kebab.identity.permissions import Need
 from kebab.people import audit
 from search.retrieval.errors import EmbedderUnavailable, SearchError
 

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ingest.api.adapters.stored_files import STATUSES, StoredFile, find_file, list_files, uploads
-from ingest.api.documents.parsers import UploadParser, check_size
+from ingest.api.documents.serializers import UploadParser, check_size
 from ingest.api.documents.views import CHANGE
 from ingest.services.source_definition import UPLOADS
 from ingest.services.uploads import (
@@ -29,8 +29,7 @@ from ingest.services.uploads import (
 from kebab.errors import InvalidRequest, NotFound
 from kebab.http.api.parsers import StrictJSONParser
 from kebab.http.api.serializers import StrictSerializer
-from kebab.identity.caller import Access, caller_access, caller_accesses
-from kebab.identity.permissions import Need
+from kebab.identity.caller import Access, Need, caller_access, caller_accesses
 from kebab.tenancy.current_workspace import acting_in
 from kebab.uuids import parse_uuid
 from search.api.adapters.openai import (

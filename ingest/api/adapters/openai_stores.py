@@ -38,8 +38,7 @@ from ingest.api.adapters.stored_files import (
 )
 from ingest.services.uploads import cancel_uploads
 from kebab.errors import InvalidRequest, NotFound
-from kebab.identity.caller import Access, caller_access
-from kebab.identity.permissions import MANAGERS
+from kebab.identity.caller import MANAGERS, Access, caller_access
 from kebab.people.workspaces import MAX_NAME_CHARS, change_workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.api.adapters.openai import OpenAiView, VectorStoresQuery, cut_page

@@ -17,7 +17,7 @@ from ingest.models import OPEN_STATES, Job, JobKind, JobState
 from kebab.errors import NotFound
 from kebab.identity.caller import Access
 from kebab.uuids import parse_uuid
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.api.adapters.openai import FILE
 from search.api.querysets import readable_documents
 from search.models import Document

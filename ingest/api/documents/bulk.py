@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.api.documents.parsers import FORM_OVERHEAD_BYTES
 from ingest.api.documents.serializers import (
+    FORM_OVERHEAD_BYTES,
     AcceptedSerializer,
     NewText,
     WaitQuery,

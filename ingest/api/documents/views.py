@@ -9,14 +9,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.api.documents.parsers import FORM_OVERHEAD_BYTES, UploadParser
 from ingest.api.documents.serializers import (
+    FORM_OVERHEAD_BYTES,
     AcceptedSerializer,
     DocumentChange,
     DocumentsQuery,
     NewFile,
     NewText,
     PlacedDocumentSerializer,
+    UploadParser,
     WaitQuery,
     parse_upload,
 )
@@ -28,13 +29,11 @@ from ingest.services.job_wait import wait_until_searchable
 from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_document, update_document
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.parsers import StrictJSONParser
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
-from kebab.identity.caller import Access
+from kebab.http.api.views import KeysetPage, WorkspaceView
+from kebab.identity.caller import Access, Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from search.api.documents import READ, DocumentView
 from search.api.querysets import get_document
 from search.api.serializers import DocumentSerializer

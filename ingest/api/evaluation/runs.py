@@ -27,9 +27,8 @@ from ingest.services.evaluation import cancel_and_delete_run, request_repetition
 from kebab.errors import Conflict
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of, wire_component
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.identity.caller import Access
 from kebab.wire import to_wire
 from search.api.evaluation.topics import EVALUATE, text_file_response

@@ -6,8 +6,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ingest.api.jobs.serializers import JobSerializer
-from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import NullableTextField, ShortListField, StrictSerializer
+from kebab.http.api.views import PageQuery
 from kebab.people.workspace_settings.registry import shown_settings
 from search.api.evaluation.serializers import JudgementSerializer, set_field
 from search.evaluation.judged import Qrel

@@ -9,8 +9,8 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.http.api.openapi_schema import wire_component
-from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import NullableTextField
+from kebab.http.api.views import PageQuery
 from search.api.serializers import OmissionSerializer
 
 

@@ -29,12 +29,10 @@ from ingest.services.jobs import cancel_job, retry_job
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.outages import OUTAGES, outage_of
-from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.sse import event_stream
-from kebab.http.api.views import WorkspaceView
-from kebab.identity.caller import Access, refresh_access
+from kebab.http.api.views import KeysetPage, WorkspaceView
+from kebab.identity.caller import Access, Need, refresh_access
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from kebab.tenancy.current_workspace import acting_in
 
 logger = logging.getLogger(__name__)

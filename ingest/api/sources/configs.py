@@ -9,9 +9,8 @@ from rest_framework import serializers
 from ingest.connectors.declaration import ConnectorField, ConnectorKind
 from ingest.connectors.kinds import KINDS, kind_of
 from kebab.http.api.serializers import ShortListField, StrictSerializer
-from kebab.identity.caller import Access
+from kebab.identity.caller import Access, Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from search.models import Source
 from search.retrieval.errors import InvalidGlob
 from search.retrieval.query.glob import MAX_PATTERN_CHARS, compile_glob

@@ -34,9 +34,8 @@ from ingest.services.sources import (
 )
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from search.models import SourceVersion
 
 

@@ -11,8 +11,7 @@ from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.connections import is_explicit_address, resolve_permitted
-from kebab.http_client.errors import AddressRefused
+from kebab.http_client.connections import AddressRefused, is_explicit_address, resolve_permitted
 from kebab.stack.storage.private_places import PrivateFolders
 
 MAX_URL_CHARS: Final = 2_000

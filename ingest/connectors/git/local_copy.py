@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingest.connectors.errors import RepositoryBusy
-from kebab.runtime.file_locks import try_lock_file
+from kebab.runtime.durable_files import try_lock_file
 from kebab.stack.paths import DataDirectory
 from kebab.uuids import parse_uuid
 from search.models import Source

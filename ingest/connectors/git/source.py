@@ -28,8 +28,7 @@ from ingest.connectors.types import Entry, ItemContent, OpenOptions
 from ingest.connectors.walk_rules import GIT_IGNORE, WalkRules
 from ingest.errors import AddressNotAllowed
 from kebab.encryption import EncryptionError
-from kebab.http_client.connections import resolve_permitted
-from kebab.http_client.errors import RequestFailed
+from kebab.http_client.connections import RequestFailed, resolve_permitted
 from search.models import Source, SourceVersion
 
 # Resolvers give up after 10 to 30 seconds.

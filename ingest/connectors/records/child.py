@@ -16,7 +16,7 @@ from ingest.connectors.records.requests import ReaderLimits, ReaderSettings
 from ingest.connectors.records.wire import DocumentRecord, RecordReader, encode_error, encode_record
 from ingest.errors import AddressNotAllowed
 from kebab.sandbox.child import serve
-from kebab.sandbox.frames import BODY, Header
+from kebab.sandbox.program import BODY, Header
 
 # Of a path, which a server may make as long as it likes.
 _SHOWN_CHARS = 300

@@ -18,7 +18,7 @@ import feedparser
 from django.utils.text import slugify
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.json_server import parse_json
+from ingest.connectors.records.issues import parse_json
 from ingest.connectors.records.requests import Answer, ReaderSettings, ServerRequests, parse_server
 from ingest.connectors.records.webdav import basic_authorization
 from ingest.connectors.records.wire import CursorRecord, DocumentRecord, Record

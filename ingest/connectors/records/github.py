@@ -14,12 +14,13 @@ from ingest.connectors.records.issues import (
     Comment,
     Forge,
     Issue,
+    JsonServer,
     check_forge,
     fetch_pages,
+    has_next_page,
     list_issues,
     parse_forge,
 )
-from ingest.connectors.records.json_server import JsonServer, has_next_page
 from ingest.connectors.records.requests import ReaderSettings
 from ingest.connectors.records.wire import Record
 from ingest.connectors.web.addresses import Address

@@ -15,10 +15,8 @@ from ingest.connectors.records.requests import ReaderLimits
 from ingest.connectors.records.wire import Record, WarningRecord, decode_error, decode_record
 from ingest.connectors.redaction import redact
 from ingest.connectors.web.requests import user_agent
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.frames import BODY, Header
 from kebab.sandbox.process import Deadline, Request, SandboxProcess
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import BODY, ChildDied, Header, Limits, Program, SandboxUnavailable
 
 logger = logging.getLogger(__name__)
 

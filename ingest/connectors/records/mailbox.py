@@ -17,8 +17,7 @@ from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.records.requests import ReaderSettings, check_host, pause
 from ingest.connectors.records.wire import CompleteRecord, CursorRecord, DocumentRecord, Record
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.connections import connect_permitted
-from kebab.http_client.errors import AddressRefused, RequestFailed
+from kebab.http_client.connections import AddressRefused, RequestFailed, connect_permitted
 from kebab.sandbox.program import report_progress
 
 _PORTS: Final = {"imap": 143, "imaps": 993}

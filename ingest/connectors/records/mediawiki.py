@@ -10,8 +10,7 @@ from html import escape
 from typing import Any, Final
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records.issues import ChangeCursor
-from ingest.connectors.records.json_server import JsonServer
+from ingest.connectors.records.issues import ChangeCursor, JsonServer
 from ingest.connectors.records.requests import ReaderSettings, check_server
 from ingest.connectors.records.wire import DeletedRecord, DocumentRecord, Record
 from ingest.errors import AddressNotAllowed

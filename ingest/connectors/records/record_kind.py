@@ -1,10 +1,10 @@
 """Kinds of sources whose connector yields records, read in a limited process."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Self
 
 from django.utils.translation import gettext as _
 
@@ -12,12 +12,44 @@ from ingest.connectors.declaration import ConnectorKind, MayRead
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.limited_reader import LimitedReader, Opening
 from ingest.connectors.records.source import RecordSource
-from ingest.connectors.records.stored_cursor import StoredCursor, reader_names
 from ingest.connectors.types import OpenOptions
 from ingest.errors import AddressNotAllowed, CredentialsRefused
 from kebab.encryption import EncryptionError, decrypt, encrypt
+from kebab.identity.models import Group
 from kebab.sandbox.program import Limits
-from search.models import Source
+from search.models import Source, SourceReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCursor:
+    """A cursor with the readers it was made under: others may read other documents, so it starts anew."""
+
+    state: str = ""
+    readers: Sequence[str] | None = None
+
+    @classmethod
+    def parse(cls, stored: str) -> Self:
+        """Parse a stored cursor; "" is that of a source that was never read."""
+        return cls(**json.loads(stored)) if stored else cls()
+
+    def dump(self) -> str:
+        """Return the text to store."""
+        return json.dumps(asdict(self))
+
+    def state_for(self, readers: Sequence[str] | None) -> str:
+        """Return the state to go on from; "" if the readers have changed."""
+        return self.state if readers == self.readers else ""
+
+
+def reader_names(source: Source) -> list[str] | None:
+    """Return the names of the groups that the source is restricted to; None if every member reads it."""
+    sources = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk, is_restricted=True)
+    if not sources.exists():
+        return None
+    rows = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source.pk)
+    groups = Group.objects.filter(workspace=source.workspace_id, pk__in=rows.values("group_id"))
+    return sorted(groups.values_list("name", flat=True))
+
 
 #: Of a process that reads from a server: a mail or file of 100 MB fits into its memory three times over.
 SERVER_LIMITS: Final = Limits(extra_data_bytes=512 * 1024**2, request_cpu_seconds=900)

@@ -13,9 +13,15 @@ from ingest.connectors.errors import ListingFailed, SourceAway
 from ingest.connectors.records.budget import ByteBudget
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.connections import is_explicit_address, mask_address, resolve_permitted
-from kebab.http_client.download import Fetcher
-from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge
+from kebab.http_client.connections import (
+    AddressRefused,
+    RequestFailed,
+    ResponseTooLarge,
+    is_explicit_address,
+    mask_address,
+    resolve_permitted,
+)
+from kebab.http_client.endpoint import Fetcher
 from kebab.sandbox.program import report_progress
 
 

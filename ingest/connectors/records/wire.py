@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from ingest.connectors.errors import ContentArchived, ListingFailed, SourceAway
-from kebab.sandbox.frames import BODY, Header
+from kebab.sandbox.program import BODY, Header
 
 PROTOCOL: Final = "kebab.connector.v1"
 

@@ -15,10 +15,10 @@ from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.robots import ROBOT, Directives, RobotRules
 from ingest.connectors.web.sitemap import SitemapUnreadable, parse_sitemap
 from ingest.parsers.decode import decode
-from kebab.http_client.download import Fetcher, StreamedResponse
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge, map_errors
+from kebab.http_client.connections import RequestFailed, ResponseTooLarge, map_errors
+from kebab.http_client.endpoint import Fetcher, StreamedResponse
 from kebab.sandbox.child import serve
-from kebab.sandbox.frames import BODY, Header
+from kebab.sandbox.program import BODY, Header
 
 #: The headers of a site that the parent reads.
 _HEADERS = ("content-type", "etag", "last-modified", "location", "retry-after")

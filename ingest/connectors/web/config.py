@@ -8,8 +8,12 @@ from django.conf import settings
 
 from ingest.connectors.web.addresses import Address, UrlScope, parse_address
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.connections import is_explicit_address, resolve_permitted
-from kebab.http_client.errors import AddressRefused, RequestFailed
+from kebab.http_client.connections import (
+    AddressRefused,
+    RequestFailed,
+    is_explicit_address,
+    resolve_permitted,
+)
 from search.retrieval.query.glob import Glob, compile_glob
 
 DEFAULT_MAX_PAGES: Final = 1_000

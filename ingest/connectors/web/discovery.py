@@ -10,8 +10,7 @@ from ingest.connectors.web.pages import REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from ingest.connectors.web.robots import MAX_ROBOTS_BYTES
 from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap
-from kebab.http_client.connections import mask_address
-from kebab.http_client.errors import RequestFailed
+from kebab.http_client.connections import RequestFailed, mask_address
 
 _Result = TypeVar("_Result")
 

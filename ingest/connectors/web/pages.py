@@ -14,7 +14,7 @@ from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.requests import ReadPage, SiteAnswer, SiteRequests
 from ingest.models import WebPage
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge
+from kebab.http_client.connections import RequestFailed, ResponseTooLarge
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _GONE: Final = frozenset({404, 410})

@@ -27,11 +27,9 @@ from ingest.connectors.web.links import LinkResolver
 from ingest.connectors.web.page_text import PageText
 from ingest.connectors.web.sitemap import Sitemap
 from kebab import __version__
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.frames import BODY, Header
+from kebab.http_client.connections import RequestFailed, ResponseTooLarge
 from kebab.sandbox.process import Deadline, Request
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import BODY, ChildDied, Header, Limits, Program, SandboxUnavailable
 from kebab.sandbox.worker import SandboxWorker
 from kebab.stack.servers.redis_client import redis_client, sync_reply
 

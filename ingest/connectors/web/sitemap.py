@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
+from kebab.http_client.connections import RequestFailed
 from kebab.http_client.decompress import inflate
-from kebab.http_client.errors import RequestFailed
 
 #: Limit of the protocol for one uncompressed file.
 MAX_SITEMAP_BYTES: Final = 50 * 1024**2

@@ -17,8 +17,7 @@ from ingest.connectors.web.discovery import RobotsFile
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.pages import MAX_LOCATION_CHARS, REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
-from kebab.http_client.connections import mask_address
-from kebab.http_client.errors import RequestFailed
+from kebab.http_client.connections import RequestFailed, mask_address
 from search.retrieval.document_date import parse_http_date
 from search.retrieval.errors import InvalidGlob
 

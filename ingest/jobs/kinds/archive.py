@@ -8,10 +8,9 @@ from itertools import chain
 from django.db import transaction
 from django.db.models.functions import Now
 
-from ingest.archives.errors import ArchiveRefused, MemberBroken
 from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.open_archive import open_archive
-from ingest.archives.types import Archive, ArchiveLimits
+from ingest.archives.types import Archive, ArchiveLimits, ArchiveRefused, MemberBroken
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.types import ItemContent
 from ingest.connectors.walk_rules import SkipReason

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from ingest.chunking.types import has_chunk_size
+from ingest.connectors.records.record_kind import StoredCursor
 from ingest.connectors.records.source import RecordSource
-from ingest.connectors.records.stored_cursor import StoredCursor
 from ingest.connectors.types import Entry, FoundFile, RecordedFile, RecordEntry, SkippedFile
 from ingest.errors import JobFailed, JobYielded
 from ingest.jobs.items.batches import batch_by_size

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ingest.models import Job, JobState
+from kebab.webhooks.endpoints import Event, derive_event_id, publish
 from kebab.webhooks.models import EventType
-from kebab.webhooks.outbox import Event, derive_event_id, publish
 
 
 def publish_job_ends(jobs: Sequence[Job], state: JobState, error: str = "") -> None:

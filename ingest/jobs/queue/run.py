@@ -25,8 +25,8 @@ from ingest.errors import JobCancelled, JobFailed, JobYielded, LeaseLost
 from ingest.jobs.kinds import archive, delete_source, embed, evaluate, gate, rechunk, sync_source, upload
 from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue import hints, schedule
-from ingest.jobs.queue.attention import record_attention
 from ingest.jobs.queue.context import Ending, JobContext
+from ingest.jobs.queue.failure_mail import record_attention
 from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.queue.report import final_counts

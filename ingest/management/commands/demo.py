@@ -13,9 +13,8 @@ from ingest.cli.demo.stack import DemoStack, serving_stack
 from kebab.cli.catalogue import COMMANDS
 from kebab.cli.client.arguments import make_parser
 from kebab.cli.client.commands import ingest as ingest_command
-from kebab.cli.client.connection import Connection
+from kebab.cli.client.connection import Connection, HttpTransport, operator_token
 from kebab.cli.client.job_progress import EmbeddingWatch, Job, follow
-from kebab.cli.client.servers import HttpTransport, operator_token
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.command import KebabCommand

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -24,8 +23,7 @@ from ingest.progress import eta_s
 from ingest.services.jobs import cancel_act, dismiss_act, retry_act, retryable_jobs
 from ingest.skip_messages import NO_TEXT, UNREADABLE
 from kebab.identity.models import Workspace
-from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage, list_page
 from search.documents.omissions import OMISSION_KINDS
 
 _TAB = "activity"
@@ -172,43 +170,29 @@ class OldJobsAddress(RedirectView):
     http_method_names: Sequence[str] = ("get", "head")
 
 
-class _ActAction(PostAction):
-    """An action on an act."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-
-class ActCancel(_ActAction):
-    """Cancellation of an act."""
-
-    def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
-        """Cancel its open jobs. Raises NotFound, JobNotOpen."""
-        cancel_act(self.access, get_job(self.access, job_id))
-        messages.success(request, _("Cancelling. What has been added already stays."))
-        return redirect("act", workspace.slug, job_id)
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def request_cancellation(page: PostAction, job_id: uuid.UUID) -> HttpResponse:
+    """Cancel its open jobs. Raises NotFound, JobNotOpen."""
+    cancel_act(page.access, get_job(page.access, job_id))
+    return page.finish(_("Cancelling. What has been added already stays."), "act", job_id)
 
 
-class ActRetry(_ActAction):
-    """Retry of what failed in an act."""
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def request_retry(page: PostAction, job_id: uuid.UUID) -> HttpResponse:
+    """Request the new jobs, and redirect to their act. Raises NotFound and what `retry_job` raises."""
+    again = retry_act(page.access, get_job(page.access, job_id))
+    return page.finish(
+        ngettext("Trying again.", "Trying %(n)d files again.", len(again)) % {"n": len(again)},
+        "act",
+        again[0].batch or again[0].pk,
+    )
 
-    def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
-        """Request the new jobs, and redirect to their act. Raises NotFound and what `retry_job` raises."""
-        again = retry_act(self.access, get_job(self.access, job_id))
-        messages.success(
-            request, ngettext("Trying again.", "Trying %(n)d files again.", len(again)) % {"n": len(again)}
-        )
-        return redirect("act", workspace.slug, again[0].batch or again[0].pk)
 
-
-class ActDismiss(_ActAction):
-    """Dismissal of an act that needs attention."""
-
-    def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
-        """Unmark it. Raises NotFound."""
-        dismiss_act(self.access, get_job(self.access, job_id))
-        messages.success(request, _("Dismissed."))
-        return redirect("activity", workspace.slug)
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def dismiss(page: PostAction, job_id: uuid.UUID) -> HttpResponse:
+    """Unmark it. Raises NotFound."""
+    dismiss_act(page.access, get_job(page.access, job_id))
+    return page.finish(_("Dismissed."), "activity")
 
 
 def _refused_items(workspace: Workspace, jobs: Any) -> Any:

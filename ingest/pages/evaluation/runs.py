@@ -4,10 +4,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -15,8 +13,7 @@ from ingest.pages.evaluation.measure_names import MeasureName, name_measure
 from ingest.services.evaluation import cancel_and_delete_run, request_repetition
 from kebab.errors import NotFound
 from kebab.identity.models import Workspace
-from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage, list_page
 from kebab.pages.plots import Axes, Plot, Point, format_number, signed_bar_plot
 from kebab.uuids import parse_uuid
 from search.api.evaluation.topics import EVALUATE
@@ -85,28 +82,18 @@ class RunPage(WorkspacePage):
         return _compare(run, get_run(self.access, baseline_id), request.GET.get("measure", ""))
 
 
-class RepeatRunAct(PostAction):
-    """Repetition of a run."""
-
-    need = EVALUATE
-
-    def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Start a run with the same queries, judgements and settings. Raises NotFound."""
-        new_run = request_repetition(self.access, get_run(self.access, run_id))
-        messages.success(request, _("The run was started again."))
-        return redirect("evaluation-run", workspace.slug, new_run.pk)
+@PostAction.of(need=EVALUATE)
+def repeat_run(page: PostAction, run_id: uuid.UUID) -> HttpResponse:
+    """Start a run with the same queries, judgements and settings. Raises NotFound."""
+    new_run = request_repetition(page.access, get_run(page.access, run_id))
+    return page.finish(_("The run was started again."), "evaluation-run", new_run.pk)
 
 
-class DeleteRunAct(PostAction):
-    """Deletion of a run."""
-
-    need = EVALUATE
-
-    def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Delete the run with its results; cancel it if it hasn't finished. Raises NotFound."""
-        cancel_and_delete_run(self.access, get_run(self.access, run_id))
-        messages.success(request, _("The run was deleted."))
-        return redirect("evaluation", workspace.slug)
+@PostAction.of(need=EVALUATE)
+def delete_run(page: PostAction, run_id: uuid.UUID) -> HttpResponse:
+    """Delete the run with its results; cancel it if it hasn't finished. Raises NotFound."""
+    cancel_and_delete_run(page.access, get_run(page.access, run_id))
+    return page.finish(_("The run was deleted."), "evaluation")
 
 
 def mode_label(run: Run) -> str:

@@ -17,8 +17,7 @@ from ingest.pages.evaluation.runs import mode_label
 from ingest.services.evaluation import request_run
 from kebab.http.api.problems import problem_of
 from kebab.identity.models import Workspace
-from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem
-from kebab.pages.pagination import list_page
+from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem, list_page
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.runs import visible_runs
@@ -194,17 +193,13 @@ class NewTopicPage(ActionPage):
         return response
 
 
-class DeleteTopicAct(PostAction):
-    """Deletion of a test query."""
-
-    need = EVALUATE
-
-    def act(self, request: HttpRequest, workspace: Workspace, topic_id: uuid.UUID) -> HttpResponse:
-        """Delete the topic; runs that used it keep their copy. Raises NotFound."""
-        name = get_topic(self.access, topic_id).topic_set
-        delete_topic(self.access, topic_id)
-        messages.success(request, _("Test query deleted. Its results in earlier runs are kept."))
-        return redirect(_address(workspace, name))
+@PostAction.of(need=EVALUATE)
+def delete_chosen_topic(page: PostAction, topic_id: uuid.UUID) -> HttpResponse:
+    """Delete the topic; runs that used it keep their copy. Raises NotFound."""
+    name = get_topic(page.access, topic_id).topic_set
+    delete_topic(page.access, topic_id)
+    messages.success(page.request, _("Test query deleted. Its results in earlier runs are kept."))
+    return redirect(_address(page.access.workspace, name))
 
 
 class NewRunPage(ActionPage):

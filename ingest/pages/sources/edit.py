@@ -18,8 +18,8 @@ from ingest.services.connection_probe import probe_connection
 from ingest.services.sources import add_source, sync_source, update_source
 from kebab.errors import NotFound, Problem
 from kebab.http.api.serializers import validate_fields
+from kebab.identity.caller import ADMINS
 from kebab.identity.models import Group, Workspace
-from kebab.identity.permissions import ADMINS
 from kebab.people.groups import MAX_GROUPS
 from kebab.people.pages.form_page import FormPage
 from search.access.restrictions import readers_of

@@ -23,11 +23,9 @@ from ingest.services.uploads import delete_document
 from kebab.database.natural_order import NaturalKey
 from kebab.identity.caller import Access
 from kebab.identity.models import Group, Workspace
-from kebab.pages.page import PostAction, WorkspacePage
-from kebab.pages.pagination import ROWS, list_page
+from kebab.pages.page import ROWS, PostAction, WorkspacePage, list_page
 from kebab.uuids import parse_uuid
-from search.access.querysets import visible_documents
-from search.access.restrictions import readers_of
+from search.access.restrictions import readers_of, visible_documents
 from search.models import Document, Source, SourceKind, SourceVersion
 from search.models.document import MAX_PATH_CHARS
 
@@ -190,91 +188,63 @@ class SourcePage(WorkspacePage):
         return self.render(request, "ingest/source.html", **context)
 
 
-class SourceDocumentsDelete(PostAction):
-    """Deletion of chosen documents of an upload source."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Ask for confirmation; once that is given delete the documents. Raises NotFound, Conflict."""
-        source = get_source(self.access, source_id)
-        chosen = [each for each in map(parse_uuid, request.POST.getlist("document")[:ROWS]) if each]
-        documents = list(
-            documents_below(self.access, source, "").filter(doc_id__in=chosen).order_by("natural_path")
-        )
-        if not documents:
-            messages.error(request, _("Choose the documents to delete."))
-        elif "confirmed" not in request.POST:
-            context = {"source": source, "documents": documents}
-            return self.render(request, "ingest/delete_documents.html", **context)
-        for document in documents:
-            delete_document(self.access, document)
-        if documents:
-            count = len(documents)
-            messages.success(
-                request,
-                ngettext("Deleted %(n)d document.", "Deleted %(n)d documents.", count) % {"n": count},
-            )
-        return redirect("source", workspace.slug, source_id)
-
-
-class SourceSync(PostAction):
-    """Sync of a source."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Request the sync. Raises NotFound, Conflict."""
-        source = get_source(self.access, source_id)
-        job = sync_source(self.access, source)
-        messages.success(request, _("Syncing %(source)s.") % {"source": source.title or source.key})
-        return redirect("act", workspace.slug, job.pk)
-
-
-class SourceTest(PostAction):
-    """Test of the connection of a source."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Connect, and say on the source's page what was found. Raises NotFound, Conflict, RateLimited."""
-        source = get_source(self.access, source_id)
-        try:
-            messages.success(request, probe_source(self.access, source))
-        except ConnectionFailed as error:
-            messages.error(request, str(error))
-        return redirect("source", workspace.slug, source_id)
-
-
-class SourceDelete(PostAction):
-    """Deletion of a source with its documents."""
-
-    need = CHANGE_SOURCES
-    tab = _TAB
-
-    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Request the deletion. Raises NotFound, Conflict."""
-        source = get_source(self.access, source_id)
-        delete_source(self.access, source)
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def delete_documents(page: PostAction, source_id: uuid.UUID) -> HttpResponse:
+    """Ask for confirmation; once that is given delete the documents. Raises NotFound, Conflict."""
+    source = get_source(page.access, source_id)
+    chosen = [each for each in map(parse_uuid, page.request.POST.getlist("document")[:ROWS]) if each]
+    documents = list(
+        documents_below(page.access, source, "").filter(doc_id__in=chosen).order_by("natural_path")
+    )
+    if not documents:
+        messages.error(page.request, _("Choose the documents to delete."))
+    elif "confirmed" not in page.request.POST:
+        context = {"source": source, "documents": documents}
+        return page.render(page.request, "ingest/delete_documents.html", **context)
+    for document in documents:
+        delete_document(page.access, document)
+    if documents:
+        count = len(documents)
         messages.success(
-            request, _("Deleting %(source)s with its documents.") % {"source": source.title or source.key}
+            page.request,
+            ngettext("Deleted %(n)d document.", "Deleted %(n)d documents.", count) % {"n": count},
         )
-        return redirect("sources", workspace.slug)
+    return redirect("source", page.access.workspace.slug, source_id)
 
 
-class VersionDelete(PostAction):
-    """Deletion of one version of a source with its documents."""
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def request_sync(page: PostAction, source_id: uuid.UUID) -> HttpResponse:
+    """Request the sync. Raises NotFound, Conflict."""
+    source = get_source(page.access, source_id)
+    job = sync_source(page.access, source)
+    return page.finish(_("Syncing %(source)s.") % {"source": source.title or source.key}, "act", job.pk)
 
-    need = CHANGE_SOURCES
-    tab = _TAB
 
-    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Request the deletion of the version `tag`. Raises NotFound, Conflict."""
-        source = get_source(self.access, source_id)
-        tag = request.POST.get("tag", "").replace("\0", "")
-        delete_version(self.access, source, tag)
-        messages.success(request, _("Deleting version %(tag)s with its documents.") % {"tag": tag})
-        return redirect("source", workspace.slug, source_id)
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def test_source(page: PostAction, source_id: uuid.UUID) -> HttpResponse:
+    """Connect, and say on the source's page what was found. Raises NotFound, Conflict, RateLimited."""
+    source = get_source(page.access, source_id)
+    try:
+        messages.success(page.request, probe_source(page.access, source))
+    except ConnectionFailed as error:
+        messages.error(page.request, str(error))
+    return redirect("source", page.access.workspace.slug, source_id)
+
+
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def request_deletion(page: PostAction, source_id: uuid.UUID) -> HttpResponse:
+    """Request the deletion. Raises NotFound, Conflict."""
+    source = get_source(page.access, source_id)
+    delete_source(page.access, source)
+    return page.finish(
+        _("Deleting %(source)s with its documents.") % {"source": source.title or source.key}, "sources"
+    )
+
+
+@PostAction.of(need=CHANGE_SOURCES, tab=_TAB)
+def request_version_deletion(page: PostAction, source_id: uuid.UUID) -> HttpResponse:
+    """Request the deletion of the version `tag`. Raises NotFound, Conflict."""
+    source = get_source(page.access, source_id)
+    tag = page.request.POST.get("tag", "").replace("\0", "")
+    delete_version(page.access, source, tag)
+    return page.finish(_("Deleting version %(tag)s with its documents.") % {"tag": tag}, "source", source_id)

@@ -12,7 +12,7 @@ from typing import Final
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.images.svg import NESTED_ENTITY
+from ingest.parsers.images.image import NESTED_ENTITY
 from ingest.parsers.markup.html import PageText
 from ingest.parsers.markup.html_reader import BLOCKS, HEADINGS, PageReader, prepare_page
 from ingest.parsers.types import FileType, Outline

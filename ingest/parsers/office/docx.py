@@ -22,11 +22,10 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import MATH, equation_text
-from ingest.parsers.office.links import embedded_line, field_links, link_line
+from ingest.parsers.office.links import FILE_NAME, embedded_line, field_links, link_line, sensible_title
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import DAMAGE, check_for_library, core_properties
 from ingest.parsers.office.paragraph_numbers import WORD, Numbering, value_of
-from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 

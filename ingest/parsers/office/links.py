@@ -1,10 +1,11 @@
 """Lines about what stands behind the text of office files: targets of links, and embedded files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ingest.parsers.outline_writer import one_line
+from ingest.parsers.types import FileType
 
 #: types of the relations to embedded files end with these
 EMBEDDED: Final = ("/package", "/oleObject")
@@ -31,3 +32,42 @@ def field_links(instructions: str, shown: str) -> Iterator[str]:
 def embedded_line(part: str) -> str:
     """Return the name of an embedded file, which isn't read, as a line."""
     return f"Embedded file: {part.rpartition('/')[2]}"
+
+
+#: titles that programs write by default, and names of files
+MEANINGLESS = re.compile(
+    r"(?:microsoft\s+(?:office\s+)?(?:word|excel|powerpoint)\b.*"
+    r"|(?:microsoft\s+)?(?:word|excel|powerpoint)(?:[\s-]+(?:document|workbook|presentation|dokument|pr[äa]sentation))?"
+    r"|(?:untitled|document|presentation|book|workbook|slide|sheet|title|template|new|blank|dokument"
+    r"|pr[äa]sentation|mappe|folie|titel|unbenannt|classeur|présentation|libro|documento|presentación)"
+    r"[\s\d._()-]*"
+    r"|\S*\.(?:docx?|dotx?|docm|pptx?|potx?|ppsx?|xlsx?|xltx?|odt|odp|ods|rtf|pdf|txt|html?))",
+    re.IGNORECASE,
+)
+#: an alternative text that a program made of the picture's file name
+FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
+#: a sheet that nobody named: Sheet1, Tabelle2, Лист1
+UNNAMED_SHEET = re.compile(r"[^\W\d_]+\s?\d{1,2}")
+
+
+def sensible_title(title: str | None) -> str | None:
+    """Return `title`, or None when it does not describe the document."""
+    if not title or MEANINGLESS.fullmatch(title) or not any(character.isalpha() for character in title):
+        return None
+    return title
+
+
+def sensible_sheet(name: str) -> str | None:
+    """Return the name of a sheet as a title, or None when the program named it."""
+    return None if UNNAMED_SHEET.fullmatch(name) else sensible_title(name)
+
+
+def workbook_title(stated: str | None, sheet_names: Iterable[str], file: FileType) -> str:
+    """Return the stated title of a workbook, else a given name of its first sheet, else the file's name."""
+    first = next(iter(sheet_names), "")
+    return sensible_title(stated) or sensible_sheet(first) or _stem(file.path)
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name

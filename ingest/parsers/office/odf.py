@@ -10,6 +10,7 @@ from typing import Any, Final
 from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.docx import BESIDE_PAGE
+from ingest.parsers.office.links import sensible_title, workbook_title
 from ingest.parsers.office.odf_flow import (
     MAX_REPEATED,
     FlowWriter,
@@ -45,7 +46,6 @@ from ingest.parsers.office.odf_text import (
     paragraph_text,
 )
 from ingest.parsers.office.package import DAMAGE, check_for_library, open_office
-from ingest.parsers.office.titles import sensible_title, workbook_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline

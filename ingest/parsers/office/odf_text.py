@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ingest.parsers.office.links import link_line
-from ingest.parsers.office.titles import FILE_NAME
+from ingest.parsers.office.links import FILE_NAME, link_line
 from ingest.parsers.outline_writer import one_line
 
 _URN: Final = "urn:oasis:names:tc:opendocument:xmlns"

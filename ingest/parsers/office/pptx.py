@@ -17,10 +17,9 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import equation_text
-from ingest.parsers.office.links import embedded_line, link_line
+from ingest.parsers.office.links import FILE_NAME, embedded_line, link_line, sensible_title
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import check_for_library, core_properties
-from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 

@@ -9,9 +9,8 @@ from typing import Final
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.docx import BESIDE_PAGE
-from ingest.parsers.office.links import embedded_line, field_links
+from ingest.parsers.office.links import embedded_line, field_links, sensible_title
 from ingest.parsers.office.package import MAX_PROPERTY_CHARS
-from ingest.parsers.office.titles import sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import FileType, Outline

@@ -19,9 +19,8 @@ from ingest.parsers.office.drawings import (
     diagram_texts,
     drawn_text,
 )
-from ingest.parsers.office.links import EMBEDDED, embedded_line
+from ingest.parsers.office.links import EMBEDDED, FILE_NAME, embedded_line
 from ingest.parsers.office.package import DAMAGE, Relation, read_part, relations, safe_parser
-from ingest.parsers.office.titles import FILE_NAME
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 
 _MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

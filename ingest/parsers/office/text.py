@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.office.links import sensible_title, workbook_title
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import (
     DAMAGE,
@@ -22,7 +23,6 @@ from ingest.parsers.office.package import (
     relations,
     safe_parser,
 )
-from ingest.parsers.office.titles import sensible_title, workbook_title
 from ingest.parsers.outline_writer import (
     MAX_CHARS,
     MAX_EMPTY_CELLS,

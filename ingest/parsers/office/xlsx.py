@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, repeat
 from typing import Any, Final
 
+from ingest.parsers.office.links import workbook_title
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.number_formats import format_day, format_duration, format_number, format_text
 from ingest.parsers.office.package import check_for_library, core_properties, read_part
 from ingest.parsers.office.sheet_extras import SheetExtras
-from ingest.parsers.office.titles import workbook_title
 from ingest.parsers.outline_writer import OutlineWriter
 from ingest.parsers.types import FileType, Outline
 

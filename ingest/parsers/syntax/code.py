@@ -22,10 +22,8 @@ from ingest.parsers.syntax.languages import grammars_for
 from ingest.parsers.syntax.tree import read_syntax
 from ingest.parsers.types import Block, CodeUnit, FileType, LineSpan, Outline, Syntax
 from kebab.sandbox.child import serve
-from kebab.sandbox.errors import ChildDied
-from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Deadline, Request
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import ChildDied, Header, Limits, Program
 from kebab.sandbox.worker import SandboxWorker
 
 logger = logging.getLogger(__name__)

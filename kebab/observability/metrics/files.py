@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from kebab.runtime.file_locks import is_locked, lock
+from kebab.runtime.durable_files import is_locked, lock
 
 Kind = Literal["counter", "gauge", "histogram"]
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import HexIdField, StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.identity.permissions import ADMINS
+from kebab.identity.caller import ADMINS
 from kebab.people.access_report import explain_access, find_caller
 from kebab.wire import to_document
 

@@ -8,10 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import ADMINS
 from kebab.identity.models import AuditEvent
-from kebab.identity.permissions import ADMINS
 from kebab.people.audit import events_of
 
 

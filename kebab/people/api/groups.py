@@ -10,10 +10,9 @@ from rest_framework.response import Response
 
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import StrictSerializer, strict_body
-from kebab.http.api.views import WorkspaceView
-from kebab.identity.permissions import ADMINS
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import ADMINS
 from kebab.people.api.serializers import MemberSerializer
 from kebab.people.groups import (
     add_to_group,

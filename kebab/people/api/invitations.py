@@ -10,13 +10,12 @@ from rest_framework.response import Response
 
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import StrictSerializer, strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.http.site_address import site_address
+from kebab.identity.caller import ADMINS
 from kebab.identity.models import Invitation, Role
 from kebab.identity.models.invitation import InvitationState
-from kebab.identity.permissions import ADMINS
 from kebab.people.api.serializers import GroupIdsField
 from kebab.people.invitations.lifecycle import withdraw_invitation
 from kebab.people.invitations.mail import invite_by_mail

@@ -9,13 +9,12 @@ from rest_framework.response import Response
 from kebab.errors import Unprocessable
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import Role
-from kebab.identity.permissions import ADMINS, Need
 from kebab.people.api.serializers import MemberChange, MemberSerializer, NewMember
-from kebab.people.invitations.limits import check_guesses, count_guess
+from kebab.people.invitations.lifecycle import check_guesses, count_guess
 from kebab.people.members import add_member, change_role, members_of, remove_member
 
 

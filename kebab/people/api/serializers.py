@@ -14,10 +14,9 @@ from kebab.http.api.serializers import ShortListField, StrictSerializer
 from kebab.identity.caller import Access
 from kebab.identity.models import ApiToken, Role, TokenScope
 from kebab.people.groups import MAX_GROUPS
-from kebab.people.quotas import quota_of
 from kebab.people.token_lifecycle import MAX_OVERLAP
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
-from kebab.people.workspaces import MAX_NAME_CHARS
+from kebab.people.workspaces import MAX_NAME_CHARS, quota_of
 
 _MAX_SHOWN = 20
 

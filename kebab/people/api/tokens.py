@@ -12,11 +12,10 @@ from rest_framework.response import Response
 
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import ADMINS
 from kebab.identity.models import ApiToken
-from kebab.identity.permissions import ADMINS
 from kebab.identity.tokens import with_token_groups
 from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
 from kebab.people.token_lifecycle import issue_token, revoke_token, rotate_token

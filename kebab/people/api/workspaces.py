@@ -12,10 +12,11 @@ from rest_framework.response import Response
 from kebab.errors import Forbidden, Unprocessable
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import ApiView, WorkspaceView
+from kebab.http.api.views import ApiView, KeysetPage, PageQuery, WorkspaceView
 from kebab.identity.caller import (
+    MANAGERS,
+    Need,
     caller_access,
     caller_memberships,
     member_access,
@@ -23,11 +24,9 @@ from kebab.identity.caller import (
     token_access,
 )
 from kebab.identity.models import Role, User, Workspace
-from kebab.identity.permissions import MANAGERS, Need
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.quotas import set_quota
-from kebab.people.workspaces import change_workspace, create_workspace
+from kebab.people.workspaces import change_workspace, create_workspace, set_quota
 from kebab.tenancy.current_workspace import acting_everywhere
 
 

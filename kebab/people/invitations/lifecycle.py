@@ -14,12 +14,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Conflict, FieldError, Forbidden, InvalidRequest
+from kebab.http.rate_limits.rules import check_room, count, email_fingerprint, parse_limit
 from kebab.identity.caller import Access
 from kebab.identity.models import Group, GroupMember, Invitation, Membership, Role, User
 from kebab.identity.models.user import normalize_email
@@ -213,3 +215,27 @@ def _check_no_member(access: Access, address: str) -> None:
 
 def _digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
+
+
+_UNKNOWN = "unknown-people"
+_GUESSED = "You have named too many addresses that nobody here has; invite people instead."
+
+
+def count_invitation(access: Access, email: str) -> None:
+    """Count an invitation, whose mail holds text chosen by its sender. Raises RateLimited."""
+    for of, name, message in (
+        ("inviter", access.identity, "You have made too many invitations."),
+        ("workspace", str(access.workspace.pk), "This workspace has made too many invitations."),
+        ("address", email_fingerprint(email), "This address has been invited too often."),
+    ):
+        count(parse_limit(settings.KEBAB_INVITATION_LIMITS[of]), "invitations", of, name, message=message)
+
+
+def check_guesses(access: Access) -> None:
+    """Raise RateLimited if the caller has named too many addresses without a user."""
+    check_room(parse_limit(settings.KEBAB_UNKNOWN_PEOPLE_LIMIT), _UNKNOWN, access.identity, message=_GUESSED)
+
+
+def count_guess(access: Access) -> None:
+    """Count an address without a user that the caller has named. Raises RateLimited."""
+    count(parse_limit(settings.KEBAB_UNKNOWN_PEOPLE_LIMIT), _UNKNOWN, access.identity, message=_GUESSED)

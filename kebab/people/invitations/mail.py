@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from kebab.identity.caller import Access
 from kebab.identity.models import Invitation, Role
 from kebab.identity.operator_token import OPERATOR_PREFIX
-from kebab.people.invitations.lifecycle import invite
-from kebab.people.invitations.limits import count_invitation
+from kebab.people.invitations.lifecycle import count_invitation, invite
 
 logger = logging.getLogger(__name__)
 

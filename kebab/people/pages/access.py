@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from kebab.errors import NotFound
+from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import Workspace
-from kebab.identity.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
 from kebab.people.access_report import explain_access, find_caller
 

@@ -17,11 +17,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kebab.errors import InvalidRequest
-from kebab.http.api.pagination import KeysetPage
+from kebab.http.api.views import KeysetPage
+from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import AuditEvent, Workspace
-from kebab.identity.permissions import ADMINS, Need
-from kebab.pages.page import WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.page import WorkspacePage, list_page
 from kebab.people.audit import events_of
 from kebab.tenancy.current_workspace import acting_in_step
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from kebab.identity.models import Membership, Workspace
 from kebab.identity.models.user import normalize_email
-from kebab.pages.pagination import list_page
+from kebab.pages.page import list_page
 from kebab.people.groups import (
     add_to_group,
     create_group,
@@ -21,8 +21,7 @@ from kebab.people.groups import (
     rename_group,
 )
 from kebab.people.members import members_of
-from kebab.people.pages.form_page import FormPage, PeopleAction
-from kebab.people.pages.forms import AdditionForm, GroupForm
+from kebab.people.pages.form_page import AdditionForm, FormPage, GroupForm, PeopleAction
 
 #: The most tokens listed on a group's page.
 SHOWN_TOKENS = 50
@@ -111,23 +110,15 @@ class GroupAddition(GroupPage):
         return response
 
 
-class GroupRemoval(PeopleAction):
-    """Removes a member from a group."""
-
-    def act(
-        self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID, user_id: int
-    ) -> HttpResponse:
-        """Remove the member. Raises NotFound for a missing group, or if they aren't in it."""
-        remove_from_group(self.access, group_id, user_id)
-        messages.success(request, _("Member removed from the group"))
-        return redirect("group", workspace.slug, group_id)
+@PeopleAction.of()
+def remove_member_from_group(page: PeopleAction, group_id: uuid.UUID, user_id: int) -> HttpResponse:
+    """Remove the member. Raises NotFound for a missing group, or if they aren't in it."""
+    remove_from_group(page.access, group_id, user_id)
+    return page.finish(_("Member removed from the group"), "group", group_id)
 
 
-class GroupDeletion(PeopleAction):
-    """Deletes a group."""
-
-    def act(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
-        """Delete the group. Raises NotFound."""
-        delete_group(self.access, group_id)
-        messages.success(request, _("Group deleted"))
-        return redirect("groups", workspace.slug)
+@PeopleAction.of()
+def delete_shown_group(page: PeopleAction, group_id: uuid.UUID) -> HttpResponse:
+    """Delete the group. Raises NotFound."""
+    delete_group(page.access, group_id)
+    return page.finish(_("Group deleted"), "groups")

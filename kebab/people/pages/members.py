@@ -1,24 +1,83 @@
 """Pages of members: the list with open invitations, and the page of one member."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
+from kebab.database.querysets import first_or_not_found
 from kebab.http.site_address import site_address
-from kebab.identity.models import Membership, Role, Workspace
-from kebab.identity.permissions import Need
-from kebab.pages.pagination import list_page
+from kebab.identity.caller import Need
+from kebab.identity.models import Invitation, Membership, Role, Workspace
+from kebab.pages.page import list_page
 from kebab.people.groups import set_groups
-from kebab.people.invitations.mail import invite_by_mail
+from kebab.people.invitations.lifecycle import withdraw_invitation
+from kebab.people.invitations.mail import SentInvitation, invite_by_mail
 from kebab.people.members import change_role, count_usable_tokens, get_member, members_of, remove_member
-from kebab.people.pages.form_page import FormPage, PeopleAction
-from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, group_names_by_id, roles_for
-from kebab.people.pages.invitations import announce_invitation, open_invitations
+from kebab.people.pages.form_page import (
+    FormPage,
+    InvitationForm,
+    MemberGroupsForm,
+    PeopleAction,
+    RoleForm,
+    group_names_by_id,
+    roles_for,
+)
+
+#: The most invitations shown.
+SHOWN_INVITATIONS = 50
+
+
+def open_invitations(workspace: Workspace) -> Sequence[Invitation]:
+    """Return the newest invitations that were neither accepted nor withdrawn, expired ones too."""
+    waiting = workspace.invitations.with_is_backed().filter(accepted_at=None, withdrawn_at=None)
+    return list(waiting.order_by("-created_at", "id")[:SHOWN_INVITATIONS])
+
+
+def announce_invitation(request: HttpRequest, sent: SentInvitation) -> None:
+    """Add a message for the next page that somebody is invited, and whether the mail was sent."""
+    email = sent.invitation.email
+    if sent.is_mailed:
+        messages.success(request, _("Invitation sent to %(email)s") % {"email": email})
+    else:
+        messages.warning(
+            request,
+            _(
+                "%(email)s is invited, but this server doesn’t send email. Whoever runs it can find the link"
+                " among the unsent emails and pass it on."
+            )
+            % {"email": email},
+        )
+
+
+@PeopleAction.of()
+def withdraw(page: PeopleAction, invitation_id: uuid.UUID) -> HttpResponse:
+    """Withdraw it. Raises NotFound, Forbidden for one to a role above the caller's."""
+    withdraw_invitation(page.access, invitation_id)
+    return page.finish(_("Invitation withdrawn. Its link no longer works."), "people")
+
+
+@PeopleAction.of()
+def renew(page: PeopleAction, invitation_id: uuid.UUID) -> HttpResponse:
+    """Send a new invitation; the first link stops working. Raises NotFound, and what `invite` raises."""
+    earlier = first_or_not_found(page.access.workspace.invitations.filter(pk=invitation_id))
+    still_there = page.access.workspace.groups.filter(pk__in=earlier.group_ids).values_list("pk", flat=True)
+    sent = invite_by_mail(
+        page.access,
+        site_address(page.request),
+        email=earlier.email,
+        role=Role(earlier.role),
+        groups=list(still_there),
+    )
+    if sent.link is not None:
+        return page.render(page.request, "people/pages/invited.html", sent=sent)
+    announce_invitation(page.request, sent)
+    return redirect("people", page.access.workspace.slug)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,35 +148,28 @@ class PersonPage(FormPage):
         return self.render(request, "people/pages/person.html", **context)
 
 
-class PersonGroups(PeopleAction):
-    """Changes the groups of a member."""
-
-    def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
-        """Change the groups. Raises NotFound."""
-        get_member(workspace, user_id)
-        form = MemberGroupsForm(workspace, request.POST)
-        if form.is_valid():
-            chosen = form.cleaned_data
-            set_groups(self.access, user_id, chosen["groups"], among=chosen["offered"])
-            messages.success(request, _("Groups saved"))
-        else:
-            messages.error(request, " ".join(str(error) for each in form.errors.values() for error in each))
-        return redirect("person", workspace.slug, user_id)
+@PeopleAction.of()
+def change_groups(page: PeopleAction, user_id: int) -> HttpResponse:
+    """Change the groups. Raises NotFound."""
+    get_member(page.access.workspace, user_id)
+    form = MemberGroupsForm(page.access.workspace, page.request.POST)
+    if form.is_valid():
+        chosen = form.cleaned_data
+        set_groups(page.access, user_id, chosen["groups"], among=chosen["offered"])
+        messages.success(page.request, _("Groups saved"))
+    else:
+        messages.error(page.request, " ".join(str(error) for each in form.errors.values() for error in each))
+    return redirect("person", page.access.workspace.slug, user_id)
 
 
-class PersonRemoval(PeopleAction):
-    """Ends a membership: another member's, or one's own."""
-
-    need: ClassVar[Need] = Need(role=Role.VIEWER, scope=None)
-
-    def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
-        """Remove the member. Raises NotFound, Forbidden, Conflict for the last owner."""
-        remove_member(self.access, user_id)
-        if self.access.user is not None and self.access.user.pk == user_id:
-            messages.success(request, _("You left %(name)s") % {"name": workspace.name})
-            return redirect("home")
-        messages.success(request, _("Member removed"))
-        return redirect("people", workspace.slug)
+@PeopleAction.of(need=Need(role=Role.VIEWER, scope=None))
+def remove_person(page: PeopleAction, user_id: int) -> HttpResponse:
+    """Remove the member. Raises NotFound, Forbidden, Conflict for the last owner."""
+    remove_member(page.access, user_id)
+    if page.access.user is not None and page.access.user.pk == user_id:
+        messages.success(page.request, _("You left %(name)s") % {"name": page.access.workspace.name})
+        return redirect("home")
+    return page.finish(_("Member removed"), "people")
 
 
 def _member_row(membership: Any, named: dict[uuid.UUID, str]) -> MemberRow:

@@ -9,8 +9,8 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kebab.errors import Problem
+from kebab.identity.caller import MANAGERS, Need
 from kebab.identity.models import Role, Workspace
-from kebab.identity.permissions import MANAGERS, Need
 from kebab.pages.page import apply_problem
 from kebab.people.deletion import delete_workspace
 from kebab.people.pages.form_page import FormPage

@@ -7,7 +7,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from kebab.identity.models import TokenScope, Workspace
-from kebab.people.pages.forms import GroupsField, offered_groups
+from kebab.people.pages.form_page import GroupsField, offered_groups
 from kebab.people.token_lifecycle import MAX_OVERLAP
 
 SCOPE_LABELS = {

@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kebab.database.querysets import first_or_not_found
 from kebab.identity.models import ApiToken, Workspace
 from kebab.identity.tokens import with_token_groups
-from kebab.pages.pagination import list_page
-from kebab.people.pages.form_page import FormPage, PeopleAction
-from kebab.people.pages.forms import group_names_by_id
+from kebab.pages.page import list_page
+from kebab.people.pages.form_page import FormPage, PeopleAction, group_names_by_id
 from kebab.people.pages.token_forms import RotationForm, TokenForm
 from kebab.people.token_lifecycle import issue_token, revoke_token, rotate_token
 
@@ -82,15 +79,12 @@ class TokenPage(FormPage):
         return self.render(request, "people/pages/token.html", **context)
 
 
-class TokenRevocation(PeopleAction):
-    """Revokes a token."""
-
-    def act(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Revoke the token. Raises NotFound."""
-        token = _get_token(workspace, token_id)
-        revoke_token(self.access, token)
-        messages.success(request, _("Token revoked"))
-        return redirect("tokens", workspace.slug)
+@PeopleAction.of()
+def revoke(page: PeopleAction, token_id: uuid.UUID) -> HttpResponse:
+    """Revoke the token. Raises NotFound."""
+    token = _get_token(page.access.workspace, token_id)
+    revoke_token(page.access, token)
+    return page.finish(_("Token revoked"), "tokens")
 
 
 def _tokens_with_groups(workspace: Workspace) -> "QuerySet[ApiToken]":

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.utils.translation import gettext_lazy as _
 
 from kebab.contributions import contributions
-from kebab.http.cross_origin import ALLOWED_ORIGINS
+from kebab.http.security_headers import ALLOWED_ORIGINS
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import Preference, known_preferences, merge_settings, preference

@@ -8,9 +8,8 @@ from typing import Any, Literal
 from django.utils.functional import Promise
 
 from kebab import contributions
-from kebab.identity.caller import Access
+from kebab.identity.caller import MANAGERS, Access, Need
 from kebab.identity.models import Workspace
-from kebab.identity.permissions import MANAGERS, Need
 
 #: The pages of the settings.
 Section = Literal["general", "search", "retention"]

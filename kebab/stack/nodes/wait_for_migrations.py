@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 from django.db.migrations.loader import MigrationLoader
 
-from kebab.tenancy.postgres.direct import connect
+from kebab.tenancy.postgres.pool import connect
 
 logger = logging.getLogger(__name__)
 

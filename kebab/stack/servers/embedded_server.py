@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from kebab.runtime.file_locks import hold_exclusively
+from kebab.runtime.durable_files import hold_exclusively
 from kebab.stack.errors import ServerFailed
 from kebab.stack.paths import DataDirectory, ensure_runtime_directory
-from kebab.stack.servers.ownership import read_record, write_record
+from kebab.stack.servers.os_user import read_record, write_record
 from kebab.stack.supervisor.child import Child, ChildPlan, log_tail
 from kebab.stack.supervisor.process_id import ProcessIdentity
 

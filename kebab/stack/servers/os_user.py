@@ -1,15 +1,18 @@
 """The user that Postgres runs as when we are root, as it refuses to run as root."""
 
+import json
 import os
 import pwd
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
 from kebab.runtime import lifeline
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.errors import PathRefused
+from kebab.stack.supervisor.process_id import ProcessIdentity
 
 _CANDIDATES = ("postgres", "nobody")
 _CHECK = (
@@ -63,3 +66,39 @@ def database_account(wanted: str) -> Account | None:
         f"Postgres cannot run as root and there is no user {' or '.join(candidates)}; "
         "set KEBAB_POSTGRES_USER to an ordinary user of this machine."
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRecord:
+    """A server and the process that started it and will stop it."""
+
+    server: ProcessIdentity
+    owner: ProcessIdentity
+
+    def is_borrowable(self) -> bool:
+        """Return whether the server and its owner run."""
+        return self.server.is_alive() and self.owner.is_alive()
+
+    def is_orphan(self) -> bool:
+        """Return whether the server runs though its owner has ended."""
+        return self.server.is_alive() and not self.owner.is_alive()
+
+
+def write_record(path: Path, server_pid: int) -> None:
+    """Record that this process started the server."""
+    server = ProcessIdentity.of(server_pid)
+    if server is not None:
+        record = ServerRecord(server=server, owner=ProcessIdentity.own())
+        replace_text(path, json.dumps(asdict(record)))
+
+
+def read_record(path: Path) -> ServerRecord | None:
+    """Return the last record; None if there is no readable one."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return ServerRecord(
+            server=ProcessIdentity(**document["server"]),
+            owner=ProcessIdentity(**document["owner"]),
+        )
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None

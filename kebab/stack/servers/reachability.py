@@ -13,7 +13,7 @@ import redis
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import HostUnknown, PortTaken, ServerUnreachable
 from kebab.stack.servers.addresses import redis_client_url
-from kebab.tenancy.postgres.direct import connect
+from kebab.tenancy.postgres.pool import connect
 
 _MOST_PORT = 65_535
 _LIMIT_S = 5

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from kebab.runtime.durable_files import replace_text
-from kebab.runtime.file_locks import hold_exclusively
+from kebab.runtime.durable_files import hold_exclusively, replace_text
 from kebab.stack.errors import PathRefused
 from kebab.stack.paths import DataDirectory
 

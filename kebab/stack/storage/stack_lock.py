@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from kebab.runtime.file_locks import is_locked, lock_within
+from kebab.runtime.durable_files import is_locked, lock_within
 
 _RETRY_S = 0.05
 # `is_held` takes the lock for an instant.

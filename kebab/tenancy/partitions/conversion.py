@@ -17,10 +17,11 @@ from kebab.tenancy.partitions.definition import (
     Definition,
     definition_of,
     incoming_references,
+    lock_tables,
     referenced_tables,
+    retry_with_locks,
 )
 from kebab.tenancy.partitions.layout import LEAVES, leaf_name
-from kebab.tenancy.partitions.locks import lock_tables, retry_with_locks
 
 #: The schema of the new tables.
 _NEW: Final = "kebab_new"

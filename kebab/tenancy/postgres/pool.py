@@ -13,9 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from weakref import WeakSet
 
+import psycopg
 from psycopg import Connection
 from psycopg.pq import ConnStatus, TransactionStatus
 
@@ -175,3 +176,23 @@ def _reset_in_child() -> None:
 
 _ALL: WeakSet[PostgresPool] = WeakSet()
 os.register_at_fork(after_in_child=_reset_in_child)
+
+
+# Options of Django and our limits for requests; the rest (sslmode, …) is libpq's.
+_DJANGO_OPTIONS: Final = frozenset(
+    {"assume_role", "isolation_level", "options", "pool", "server_side_binding"}
+)
+
+
+def connect(database: Mapping[str, Any], **options: Any) -> psycopg.Connection:
+    """Open a connection outside Django's pool and without its time limits, with autocommit."""
+    given = {name: value for name, value in database["OPTIONS"].items() if name not in _DJANGO_OPTIONS}
+    return psycopg.connect(
+        host=database["HOST"],
+        port=database["PORT"] or None,
+        user=database["USER"],
+        password=database["PASSWORD"] or None,
+        dbname=database["NAME"],
+        autocommit=True,
+        **{**given, **options},
+    )

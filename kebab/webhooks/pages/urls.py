@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kebab.webhooks.pages.views import WebhookDeletion, WebhookPage, WebhooksPage, WebhookSwitch, WebhookTest
+from kebab.webhooks.pages.views import WebhookPage, WebhooksPage, WebhookSwitch, WebhookTest, delete_webhook
 
 _WEBHOOKS = "w/<str:slug>/webhooks"
 _WEBHOOK = f"{_WEBHOOKS}/<uuid:webhook_id>"
@@ -12,5 +12,5 @@ urlpatterns = [
     path(_WEBHOOK, WebhookPage.as_view(), name="webhook"),
     path(f"{_WEBHOOK}/switch", WebhookSwitch.as_view(), name="webhook-switch"),
     path(f"{_WEBHOOK}/test", WebhookTest.as_view(), name="webhook-test"),
-    path(f"{_WEBHOOK}/delete", WebhookDeletion.as_view(), name="webhook-deletion"),
+    path(f"{_WEBHOOK}/delete", delete_webhook.as_view(), name="webhook-deletion"),
 ]

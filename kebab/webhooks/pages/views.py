@@ -10,10 +10,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import Workspace
-from kebab.identity.permissions import ADMINS, Need
-from kebab.pages.page import WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.page import WorkspacePage, list_page
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.webhooks.endpoints import (
     change_endpoint,
@@ -121,13 +120,8 @@ class WebhookTest(WebhookAction):
         return _("A test event is on its way. Reload the page in a few seconds.")
 
 
-class WebhookDeletion(PeopleAction):
-    """Deletes a webhook."""
-
-    tab = "settings"
-
-    def act(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
-        """Delete the webhook with its deliveries. Raises NotFound."""
-        delete_endpoint(self.access, webhook_id)
-        messages.success(request, _("Webhook deleted"))
-        return redirect("webhooks", workspace.slug)
+@PeopleAction.of(tab="settings")
+def delete_webhook(page: PeopleAction, webhook_id: uuid.UUID) -> HttpResponse:
+    """Delete the webhook with its deliveries. Raises NotFound."""
+    delete_endpoint(page.access, webhook_id)
+    return page.finish(_("Webhook deleted"), "webhooks")

@@ -9,7 +9,7 @@ import httpcore2
 import httpx2
 import openai
 
-from kebab.http_client.errors import AddressRefused, RequestFailed, ResponseTooLarge, TimedOut
+from kebab.http_client.connections import AddressRefused, RequestFailed, ResponseTooLarge, TimedOut
 from search.answers.errors import ModelFailed
 from search.answers.model.configured import AnswerOptions
 from search.answers.model.transport import MAX_PARSED_BYTES, CallDeadline, CallTransport

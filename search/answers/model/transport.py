@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterator
 import httpcore2
 import httpx2
 
-from kebab.http_client.connections import Deadline, DeadlineBackend
+from kebab.http_client.connections import Deadline, DeadlineBackend, ResponseTooLarge
 from kebab.http_client.decompress import ENCODINGS, Inflater, make_inflater
-from kebab.http_client.errors import ResponseTooLarge
 
 #: Size limit of a response body; each token of a stream takes some 200 bytes of JSON.
 MAX_ANSWER_BYTES = 8_000_000

@@ -18,16 +18,14 @@ from rest_framework.response import Response
 from kebab.http.api.idempotency import REPLAYED, idempotent
 from kebab.http.api.openapi_schema import page_of, wire_component
 from kebab.http.api.outages import OUTAGES, outage_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import StrictSerializer, TypedTextField, strict_body
 from kebab.http.api.sse import event_stream
-from kebab.http.api.views import WorkspaceView
-from kebab.identity.caller import Access, refresh_access
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import Access, Need, refresh_access
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
 from kebab.tenancy.current_workspace import acting_in_step
 from kebab.wire import to_document, to_wire
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.answers import (
     DEFAULT_HITS,
     MAX_HITS,

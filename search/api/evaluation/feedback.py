@@ -9,12 +9,11 @@ from rest_framework.response import Response
 from kebab.errors import NotFound
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
+from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
-from search.access.querysets import visible_sources
+from search.access.restrictions import visible_sources
 from search.api.evaluation.serializers import FeedbackSerializer, NewFeedback
 from search.evaluation.feedback import record_feedback, visible_feedback
 

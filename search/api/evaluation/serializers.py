@@ -6,8 +6,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import ShortListField, StrictSerializer
+from kebab.http.api.views import PageQuery
 from search.api.query_fields import FilterFields
 from search.evaluation.judged import MAX_GRADE, MIN_GRADE, JudgedTopic, Qrel
 from search.models import Feedback, TopicOrigin

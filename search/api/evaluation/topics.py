@@ -15,12 +15,10 @@ from rest_framework.response import Response
 from kebab.errors import FieldError, InvalidRequest, NotFound, TooLarge
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.parsers import StrictJSONParser, StrictMultiPartParser
 from kebab.http.api.serializers import strict_body
-from kebab.http.api.views import WorkspaceView
-from kebab.identity.caller import Access
-from kebab.identity.permissions import MANAGERS
+from kebab.http.api.views import KeysetPage, WorkspaceView
+from kebab.identity.caller import MANAGERS, Access
 from search.api.evaluation.serializers import (
     DeletedTopicsSerializer,
     ExportQuery,

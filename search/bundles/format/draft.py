@@ -10,8 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from kebab.runtime.durable_files import sync_to_disk
-from kebab.runtime.file_locks import hold_existing
+from kebab.runtime.durable_files import hold_existing, sync_to_disk
 from search.bundles.errors import BundleExists, BundleUnreadable
 from search.bundles.format.layout import APPLICATION_ID, CREATE, FORMAT, SECTIONS, insert_statement
 from search.bundles.format.open_bundle import RowDigest, Value, seal

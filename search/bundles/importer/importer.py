@@ -8,12 +8,13 @@ import secrets
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
+from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 from django.utils import timezone
@@ -30,13 +31,73 @@ from search.bundles.errors import BundleRefused, ImportUnderWay
 from search.bundles.format.manifest import Manifest, manifest_digest
 from search.bundles.format.row_reader import BundleReader
 from search.bundles.format.verify import Verifier, check_digests
-from search.bundles.importer.follow_up import IMPORT_ACTION, find_unfinished_import, finish_import
 from search.bundles.importer.loader import Loader
 from search.bundles.importer.locks import try_lock
 from search.bundles.progress import Progress
 from search.corpus.blobs import delete_all_blobs
-from search.corpus.changelog import CHANNEL
-from search.models import Change, Document
+from search.corpus.replace import CHANNEL
+from search.mirror import local_mirrors
+from search.mirror.files import MirrorBusy
+from search.mirror.sync.sync import rebuild_mirror
+from search.models import Change, ChunkVector, Document, EmbeddingSpace
+from search.vectors.index import ensure_index
+from search.vectors.lifecycle import filled_spaces
+from search.vectors.quantised_index import prepare_codes
+
+#: Audit action of an import; an import that was killed after its commit is recognised by it.
+IMPORT_ACTION = "workspace.imported"
+
+
+def find_unfinished_import(slug: str, manifest: Manifest) -> Workspace | None:
+    """Return the workspace of an unfinished import of the same bundle; None if the slug is free.
+
+    Raises Conflict for a slug that is taken by another workspace.
+    """
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        return None
+    if _is_import_of(workspace, manifest) and _lacks_index(workspace):
+        return workspace
+    raise Conflict(
+        f"The slug {slug!r} is taken; a bundle becomes a new workspace, so choose another one.",
+        code="slug_taken",
+    )
+
+
+def _is_import_of(workspace: Workspace, manifest: Manifest) -> bool:
+    events = AuditEvent.objects.filter(workspace=workspace, action=IMPORT_ACTION)
+    return events.filter(detail__digest=manifest_digest(manifest)).exists()
+
+
+def _lacks_index(workspace: Workspace) -> bool:
+    return any(_is_large(space) and not space.is_indexed for space in filled_spaces(workspace))
+
+
+def _is_large(space: EmbeddingSpace) -> bool:
+
+    vectors = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
+    return vectors.count() >= settings.KEBAB_EXACT_SCAN_LIMIT
+
+
+def finish_import(workspace: Workspace, on_progress: Progress) -> None:
+    """Build the vector indexes, this node's mirror and quantised vectors from the rows. Idempotent."""
+    with acting_in(workspace.pk):
+        for space in filled_spaces(workspace):
+            on_progress("vector index", 0, 0)
+            ensure_index(space)
+        reach("import_indexed")
+        total, done = Document.objects.in_workspace(workspace).count(), 0
+
+        def on_document() -> None:
+            nonlocal done
+            done += 1
+            on_progress("mirror", done, total)
+
+        with suppress(MirrorBusy):  # another process of this node is building it
+            rebuild_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk, on_document=on_document)
+        for space in filled_spaces(workspace):
+            prepare_codes(space)
+
 
 # Any amount of bytes may be read, checked and written between two statements.
 _OPTIONS = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = '10min'"

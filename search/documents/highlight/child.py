@@ -13,7 +13,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String, _TokenType
 
 from kebab.sandbox.child import serve
-from kebab.sandbox.frames import Header
+from kebab.sandbox.program import Header
 
 #: Time limit for all pieces of a page, checked between words.
 ALLOWANCE_S = 0.5

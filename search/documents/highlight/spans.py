@@ -13,10 +13,8 @@ from typing import Any, Final
 
 import pygments
 
-from kebab.sandbox.errors import ChildDied, SandboxError
-from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Deadline, Request, run_once
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import ChildDied, Header, Limits, Program, SandboxError
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from io import BytesIO
 
 from kebab.sandbox.child import serve
-from kebab.sandbox.frames import Header
+from kebab.sandbox.program import Header
 
 #: Pixels of a page's longer side: legible on a screen, some 100 kB for a page of text.
 SIDE = 1_400

@@ -7,9 +7,8 @@ from functools import partial
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
-from kebab.sandbox.errors import SandboxError
 from kebab.sandbox.process import Deadline, Request, run_once
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import Limits, Program, SandboxError
 
 PROGRAM: Final = Program(
     module="search.documents.pdf_render.child",

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kebab.runtime.durable_files import sync_to_disk
-from kebab.runtime.file_locks import hold_exclusively
+from kebab.runtime.durable_files import hold_exclusively, sync_to_disk
 from search.embedders.bert.model import STRIDE, LocalModel
 from search.embedders.bert.models import LOCAL_MODELS
 from search.embedders.bert.session import open_session

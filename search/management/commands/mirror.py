@@ -24,8 +24,7 @@ from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.registry import Heartbeat
 from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
-from search.mirror.errors import MirrorBusy
-from search.mirror.files import MirrorFiles
+from search.mirror.files import MirrorBusy, MirrorFiles
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Document

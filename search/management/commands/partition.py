@@ -13,8 +13,8 @@ from kebab.cli.output import table
 from kebab.cli.progress_bars import Bar, bar
 from kebab.people import audit
 from kebab.stack.supervisor.plan import Roles
-from kebab.tenancy.owner_connection import NotTheOwner
-from kebab.tenancy.partitions.locks import TablesBusy
+from kebab.tenancy.partitions.definition import TablesBusy
+from kebab.tenancy.roles import NotTheOwner
 from search.corpus.partitions import (
     MOST_PARTS,
     CannotPartition,

@@ -9,10 +9,10 @@ from urllib.parse import quote, unquote
 from django.db.models import Q, QuerySet
 
 from kebab.errors import InvalidRequest, NotFound
-from kebab.http.api.pagination import KeysetPage
+from kebab.http.api.views import KeysetPage
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
-from search.access.querysets import visible_documents
+from search.access.restrictions import visible_documents
 from search.answers import AnswerCitation
 from search.context import (
     Budget,

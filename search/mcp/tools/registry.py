@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from kebab.errors import FieldError, InvalidRequest, Problem
 from kebab.http.api.problems import log_problem
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope
-from kebab.identity.permissions import Need
 from kebab.tenancy.current_workspace import acting_in
 from search.mcp.call_context import Call, CallStopped
 from search.mcp.tools.arguments import (
@@ -23,8 +23,7 @@ from search.mcp.tools.arguments import (
 )
 from search.mcp.tools.ask import ask_tool
 from search.mcp.tools.documents import codebase_tool
-from search.mcp.tools.fetch import fetch_tool
-from search.mcp.tools.libraries import query_docs_tool, resolve_library_tool
+from search.mcp.tools.fetch import fetch_tool, query_docs_tool, resolve_library_tool, search_tool
 from search.mcp.tools.outputs import (
     AnswerOutput,
     CodeOutput,
@@ -35,7 +34,6 @@ from search.mcp.tools.outputs import (
     ToolOutput,
     add_note,
 )
-from search.mcp.tools.search import search_tool
 
 #: The argument of all tools that names one of the caller's workspaces.
 WORKSPACE: Final = "workspace"

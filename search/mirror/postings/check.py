@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import apsw
 
-from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorDamaged
 from search.mirror.postings.entries import KINDS, MOST, Postings, read_chunk_table
 
 _VOCABULARY = "SELECT term, doc, cnt FROM chunks_vocab ORDER BY term"

@@ -10,7 +10,7 @@ from typing import Final
 import apsw
 import numpy as np
 
-from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorDamaged
 from search.retrieval.fusion.copies import HEADINGS_ALONE, NO_KEY
 from search.retrieval.fusion.legs import ID
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorDamaged
 from search.mirror.postings.entries import K1, ChunkTable, Postings, idf
 
 # Lists this long are added only if they can still change the best rows.

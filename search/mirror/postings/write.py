@@ -10,7 +10,7 @@ import numpy as np
 
 from search.analysis import Analysis
 from search.mirror import schema
-from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorDamaged
 from search.mirror.postings.entries import (
     BLOCK_ROWS,
     COLUMNS,

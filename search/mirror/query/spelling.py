@@ -1,4 +1,4 @@
-"""The words of the index, and spelling corrections: words near in letters, split in two, or written as one."""
+"""The index's words, and spelling corrections: words near in letters, split in two, or written as one."""
 
 import json
 import re

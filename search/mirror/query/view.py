@@ -16,8 +16,7 @@ import numpy as np
 from search.access.scope import SearchScope
 from search.analysis import Analysis
 from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
-from search.mirror.errors import MirrorAbsent, MirrorDamaged
-from search.mirror.files import MirrorFiles
+from search.mirror.files import MirrorAbsent, MirrorDamaged, MirrorFiles
 from search.mirror.postings import Collection
 from search.mirror.schema import analysis_of
 from search.mirror.sync.sync import applied_seq

@@ -23,8 +23,7 @@ import apsw
 from blake3 import blake3
 
 from search.mirror import connections, schema
-from search.mirror.errors import MirrorBusy, MirrorDamaged, MirrorError
-from search.mirror.files import MirrorFiles, workspaces_on_this_node
+from search.mirror.files import MirrorBusy, MirrorDamaged, MirrorError, MirrorFiles, workspaces_on_this_node
 from search.mirror.postings import check_postings
 from search.mirror.sync import snapshot
 from search.mirror.sync.sync import applied_seq

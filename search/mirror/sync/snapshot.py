@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
-from search.mirror.errors import MirrorOutdated
+from search.mirror.files import MirrorOutdated
 from search.models import Change, Chunk, Document
 from search.retrieval.query.metadata import Value
 from search.retrieval.query.titles import indexed_headings, sort_key, title_key

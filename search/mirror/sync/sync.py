@@ -20,8 +20,7 @@ from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema
-from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorRebuildNeeded, SyncTakesLong
-from search.mirror.files import MirrorFiles
+from search.mirror.files import MirrorAbsent, MirrorFiles, MirrorOutdated, MirrorRebuildNeeded, SyncTakesLong
 from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
 

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from search.answers.markers import MARKER
+from search.answers.prompt import MARKER
 from search.pages.markdown.fragments import render_fragment
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from kebab.http.api.serializers import validate_fields
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
-from search.access.querysets import visible_sources
+from search.access.restrictions import visible_sources
 from search.answers import AnswerRequest
 from search.api.answers.views import AskBody, answer_request
 

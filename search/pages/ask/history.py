@@ -2,16 +2,13 @@
 
 import uuid
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kebab.errors import NotFound
 from kebab.identity.models import Workspace
-from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage, list_page
 from search.answers.citation_check import check_citations
 from search.answers.history import (
     answer_from_row,
@@ -82,13 +79,8 @@ class AnswerCheckPage(WorkspacePage):
         return self.render(request, "search/ask.html", form=form, turns=[turn])
 
 
-class DeleteAnswer(PostAction):
-    """Deletion of an answer; later answers of the conversation stay."""
-
-    need = ASK
-
-    def act(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponseBase:
-        """Delete the answer, and redirect to the question form. Raises NotFound."""
-        delete_answer(self.access, answer_id)
-        messages.success(request, _("Answer deleted"))
-        return redirect("ask", workspace.slug)
+@PostAction.of(need=ASK)
+def delete_kept_answer(page: PostAction, answer_id: uuid.UUID) -> HttpResponseBase:
+    """Delete the answer, and redirect to the question form. Raises NotFound."""
+    delete_answer(page.access, answer_id)
+    return page.finish(_("Answer deleted"), "ask")

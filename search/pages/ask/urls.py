@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from search.pages.ask.history import AnswerCheckPage, AnswersPage, ConversationPage, DeleteAnswer
+from search.pages.ask.history import AnswerCheckPage, AnswersPage, ConversationPage, delete_kept_answer
 from search.pages.ask.views import AnswerPage, AskPage, CitationPage
 
 urlpatterns = [
@@ -14,7 +14,7 @@ urlpatterns = [
         name="answer-citation",
     ),
     path("w/<str:slug>/answers/<uuid:answer_id>/check", AnswerCheckPage.as_view(), name="answer-check"),
-    path("w/<str:slug>/answers/<uuid:answer_id>/delete", DeleteAnswer.as_view(), name="answer-delete"),
+    path("w/<str:slug>/answers/<uuid:answer_id>/delete", delete_kept_answer.as_view(), name="answer-delete"),
     path("w/<str:slug>/answers", AnswersPage.as_view(), name="answers"),
     path(
         "w/<str:slug>/conversations/<uuid:conversation_id>", ConversationPage.as_view(), name="conversation"

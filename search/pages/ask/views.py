@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from kebab.errors import NotFound, Problem
 from kebab.identity.models import Workspace
-from kebab.pages.page import ActionPage, HtmxHttpRequest, WorkspacePage, apply_problem
-from kebab.pages.pagination import list_page
+from kebab.pages.page import ActionPage, HtmxHttpRequest, WorkspacePage, apply_problem, list_page
 from search.answers import Answer, answer_question
 from search.answers.history import (
     answer_from_row,
@@ -22,8 +21,7 @@ from search.answers.history import (
 )
 from search.api.answers.views import ASK
 from search.pages.ask.form import QuestionInput, build_ask_form, follow_up
-from search.pages.ask.passage import load_cited_passage
-from search.pages.ask.presentation import ShownAnswer, present_answer, present_citation
+from search.pages.ask.presentation import ShownAnswer, load_cited_passage, present_answer, present_citation
 
 _TAB: Final = "ask"
 

@@ -19,8 +19,8 @@ from search.models import Chunk, Document, MediaKind
 from search.pages.document.cited_range import CitedRange, ShownPart
 from search.pages.document.part_tokens import MalformedPart, lines_of, part_tokens, text_of
 from search.pages.document.related import RelatedDocuments
-from search.pages.markdown.headings import drop_title, lower_headings
 from search.pages.markdown.html import add_line_ids, render_html
+from search.pages.markdown.landmarks import drop_title, lower_headings
 from search.pages.markdown.links import Links, resolve_links
 
 #: Larger documents are shown by their passages or their source lines.

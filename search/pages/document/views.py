@@ -18,9 +18,8 @@ from kebab.database.querysets import first_or_not_found
 from kebab.errors import NotFound
 from kebab.identity.models import Role, Workspace
 from kebab.identity.reader import Reader
-from kebab.pages.page import WorkspacePage
-from kebab.pages.pagination import list_page
-from search.access.querysets import visible_documents
+from kebab.pages.page import WorkspacePage, list_page
+from search.access.restrictions import visible_documents
 from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob
 from search.documents.addresses import place_path
@@ -33,10 +32,9 @@ from search.pages.document.outline import Section, build_outline
 from search.pages.document.place import place_label
 from search.pages.document.query_words import QueryWords
 from search.pages.document.related import RelatedDocuments
-from search.pages.document.rendered import RenderedReading
 from search.pages.document.rendition import RenditionReading
 from search.pages.document.source_link import source_link
-from search.pages.document.window import AnyReading, document_views, read_document
+from search.pages.document.window import AnyReading, RenderedReading, document_views, read_document
 from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
 from search.retrieval.citation import Citation

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, WorkspacePage
 from search.answers import quote_answer
-from search.answers.markers import MARKER
+from search.answers.prompt import MARKER
 from search.api.answers.views import ASK
 from search.pages.ask.form import QuestionInput
 from search.pages.ask.presentation import place_address

@@ -1,7 +1,7 @@
 """Further hits of a search, and votes on hits."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django_htmx.http import reswap, retarget
 
 from kebab.errors import Problem
+from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
 from kebab.pages.page import HtmxHttpRequest, PostAction, apply_problem
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
@@ -85,28 +85,20 @@ class VoteForm(forms.Form):
     cursor = forms.CharField(required=False, empty_value=None)
 
 
-class Vote(PostAction):
-    """Feedback on a hit, whether it answers the query."""
-
-    need: ClassVar[Need] = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
-    tab = "search"
-
-    def act(self, request: Any, workspace: Workspace, **kwargs: Any) -> HttpResponse:
-        """Store the vote, and redirect to the hits. Raises InvalidQuery, InvalidCitation, NotFound."""
-        form = VoteForm(request.GET.dict() | request.POST.dict())
-        if not form.is_valid():
-            raise InvalidQuery(
-                f"{', '.join(form.errors)}: missing or not understood; vote on a hit's own page."
-            )
-        given = form.cleaned_data
-        names = ("query", "source", "version", "citation", "is_relevant")
-        record_feedback(self.access, **{name: given[name] for name in names})
-        if is_partial(request):
-            return HttpResponse(status=204)
-        messages.success(request, _("Thanks for your feedback"))
-        search_input = replace(SearchInput.from_parameters(QueryDict(given["asked"])), text=given["query"])
-        place = f"#result-{given['rank']}" if given["rank"] else ""
-        page = more_address(workspace, search_input, given["cursor"]) or search_address(
-            workspace, search_input
-        )
-        return redirect(page + place)
+@PostAction.of(need=Need(role=Role.VIEWER, scope=TokenScope.SEARCH), tab="search")
+def vote(page: PostAction) -> HttpResponse:
+    """Store the vote, and redirect to the hits. Raises InvalidQuery, InvalidCitation, NotFound."""
+    form = VoteForm(page.request.GET.dict() | page.request.POST.dict())
+    if not form.is_valid():
+        raise InvalidQuery(f"{', '.join(form.errors)}: missing or not understood; vote on a hit's own page.")
+    given = form.cleaned_data
+    names = ("query", "source", "version", "citation", "is_relevant")
+    record_feedback(page.access, **{name: given[name] for name in names})
+    if is_partial(page.request):
+        return HttpResponse(status=204)
+    messages.success(page.request, _("Thanks for your feedback"))
+    search_input = replace(SearchInput.from_parameters(QueryDict(given["asked"])), text=given["query"])
+    place = f"#result-{given['rank']}" if given["rank"] else ""
+    workspace = page.access.workspace
+    more = more_address(workspace, search_input, given["cursor"])
+    return redirect((more or search_address(workspace, search_input)) + place)

@@ -10,8 +10,8 @@ from psycopg.errors import LockNotAvailable
 
 from kebab.tenancy.migration_locks import retry_on_lock_timeout
 from kebab.tenancy.migration_operations import AddIndexBeside
-from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.policies import wall
+from kebab.tenancy.roles import owner_connection
 from search.models import Chunk
 from tests.acceptance.upgrade.migration_rules import FIRST_RELEASE, faults, is_subject_to_rules
 

@@ -8,7 +8,7 @@ import pytest
 from ingest.jobs.kinds import archive as archive_jobs
 from ingest.jobs.queue.lease import LeaseKeeper
 from ingest.jobs.queue.request import cancel
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from ingest.models import Job, JobItem
 from ingest.services import job_wait
 from search.corpus import blobs, ensure_source

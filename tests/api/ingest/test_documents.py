@@ -6,7 +6,7 @@ import threading
 import pytest
 from django.db import connection
 
-from ingest.api.documents.parsers import UploadLimit
+from ingest.api.documents.serializers import UploadLimit
 from ingest.jobs.queue.request import cancel
 from ingest.models import Job
 from kebab.tenancy.current_workspace import acting_everywhere

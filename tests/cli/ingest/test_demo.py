@@ -167,7 +167,7 @@ def running_stack(monkeypatch):
     stack = DemoStack(url="http://127.0.0.1:8000", child=None)
     monkeypatch.setattr(demo, "serving_stack", lambda *_: nullcontext(stack))
     monkeypatch.setattr(demo, "Connection", lambda **_: this_process())
-    monkeypatch.setattr("kebab.cli.client.servers.connect", lambda _: nullcontext(this_process()))
+    monkeypatch.setattr("kebab.cli.client.connection.connect", lambda _: nullcontext(this_process()))
     monkeypatch.setattr(job_progress.time, "sleep", lambda _: work())
     monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
 

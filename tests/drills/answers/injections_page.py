@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from search.answers.markers import neutralise_markup
-from search.answers.prompt import FramedPassage, PromptFrame
+from search.answers.prompt import FramedPassage, PromptFrame, neutralise_markup
 from tests.integration.search.answers.injections import INJECTIONS, Injection
 from tests.support.paths import ROOT
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kebab.cli.errors import CliError
 from kebab.identity.models import ApiToken
-from search.evaluation.latency import percentile
+from search.evaluation.results import percentile
 from search.mirror.local_mirrors import mirror_files
 from tests.cli.ingest.stub_server import serving
 from tests.drills.bench.budgets import demo_start

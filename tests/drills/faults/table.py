@@ -96,7 +96,7 @@ FAULTS = (
     ),
     Fault(
         name="workspace missing in an export",
-        file="search/bundles/rows/documents.py",
+        file="search/bundles/rows/small_sections.py",
         right="            Document.objects.in_workspace(workspace_id)\n            .filter(id__gt=after,"
         " source__workspace=workspace_id, version__workspace=workspace_id)",
         wrong="            Document.objects.filter(id__gt=after)",
@@ -146,7 +146,7 @@ FAULTS = (
     ),
     Fault(
         name="token scope ignored",
-        file="kebab/identity/permissions.py",
+        file="kebab/identity/caller.py",
         right="        if self.scope not in access.scopes:",
         wrong="        if not access.scopes:",
         tests=("integration/kebab", "security/leaks/test_scopes.py"),
@@ -246,7 +246,7 @@ FAULTS = (
     ),
     Fault(
         name="answer cites a passage that was not given",
-        file="search/answers/markers.py",
+        file="search/answers/prompt.py",
         right="    if len(named) < len(written):",
         wrong="    if False:",
         tests=("integration/search/answers",),

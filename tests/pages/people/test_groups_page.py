@@ -75,7 +75,7 @@ def test_the_members_of_a_group_are_paged_through_after_a_refused_addition_too(
 ):
     for person in (viewer, owner):
         add_to_group(command_line_access(workspace), legal.pk, person.pk)
-    monkeypatch.setattr("kebab.pages.pagination.ROWS", 1)
+    monkeypatch.setattr("kebab.pages.page.ROWS", 1)
     refused = at.post(f"{one}/members", {"email": "nobody@example.org"})
     following = at.get(f"{one}/members{refused.context['list'].next_address}", follow=True)
 

@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import Membership, Role, Workspace
-from kebab.identity.permissions import ADMINS, Need
-from kebab.pages.tabs import Tab
+from kebab.pages.page import Tab
 from kebab.people.groups import create_group
 from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict

@@ -58,7 +58,7 @@ def test_person_with_too_low_a_role_is_told_which_one_and_whom_to_ask(as_person,
 
 
 def test_members_are_listed_page_by_page(at, workspace, monkeypatch):
-    monkeypatch.setattr("kebab.pages.pagination.ROWS", 2)
+    monkeypatch.setattr("kebab.pages.page.ROWS", 2)
     for number in range(4):
         make_member(workspace, f"m{number}@example.org")
     seen, address = [], ""

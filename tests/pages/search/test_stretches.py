@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.documents.line_window import line_heads, read_lines
-from search.pages.markdown.stretches import MOST_LINES, find_stretch
+from search.pages.markdown.landmarks import MOST_LINES, find_stretch
 
 _LINE = st.sampled_from(
     ["", "# h", "text", "  more", "```", "````", "~~~ x", "- a", "    code", "> q", "x" * 500]

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from kebab.http.rate_limits.limiter import limiter
 from kebab.identity.models import ApiToken, Membership, Role, User
 from kebab.identity.tokens import mint_token, verify_token
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from tests.support.actors import make_workspace
 from tests.support.api import address
 

@@ -12,7 +12,7 @@ from kebab.http.api.problems import log_problem
 from kebab.identity.models import TokenScope
 from search.mcp.call_context import Call
 from search.mcp.http import admit_request
-from search.mcp.resources import list_resources, read_resource
+from search.mcp.server import list_resources, read_resource
 from search.mcp.tools.registry import TOOLS, answer_call, problem_text
 from tests.security.leaks.answers import Answer, captured_log, leaks_in, shows
 from tests.security.leaks.callers import name_of_scope

@@ -12,9 +12,8 @@ from django.core import mail
 from ingest.api.sources.views import SourcesView
 from ingest.connectors.records.kinds import RECORD_KINDS
 from kebab.accounts.secret_links import send_reset_mail
-from kebab.identity.caller import Caller, caller_access
+from kebab.identity.caller import Caller, Need, caller_access
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.identity.permissions import Need
 from kebab.identity.tokens import mint_personal_token
 from kebab.people.workspace_settings.registry import known_preferences
 from kebab.webhooks.api.views import WebhooksView

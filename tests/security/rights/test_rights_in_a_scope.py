@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kebab.identity.models import Group
 from kebab.identity.reader import OPERATOR, Reader
-from search.access.querysets import visible_sources
+from search.access.restrictions import visible_sources
 from search.access.scope import Sources, resolve_scope
 from search.models import Source, SourceReader
 from search.retrieval.query.filters import SearchFilters

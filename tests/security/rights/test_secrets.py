@@ -17,7 +17,7 @@ from kebab.identity.caller import Caller as Identity
 from kebab.identity.caller import caller_access, caller_of_token
 from kebab.identity.models import AuditEvent, Role, TokenScope, User
 from kebab.identity.tokens import mint_personal_token, mint_token, verify_token
-from kebab.webhooks.failure_mail import mail_disabled
+from kebab.webhooks.delivery import mail_disabled
 from kebab.webhooks.models import Delivery, Endpoint
 from search.bundles.rows.small_sections import write_small_sections
 from search.mcp.call_context import Call
@@ -218,7 +218,7 @@ DOORS = {
 @pytest.fixture
 def _mail_is_delivered(monkeypatch, settings):
     settings.KEBAB_URL = "https://kebab.example.org"
-    for module in ("kebab.webhooks.failure_mail", "ingest.jobs.queue.failure_mail"):
+    for module in ("kebab.webhooks.delivery", "ingest.jobs.queue.failure_mail"):
         monkeypatch.setattr(f"{module}.mail_is_delivered", lambda: True)
 
 

@@ -9,7 +9,7 @@ from django.db import connection, connections
 
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.postgres.availability import DatabaseBreaker, database_breaker
+from kebab.tenancy.postgres.base import DatabaseBreaker, database_breaker
 from kebab.tenancy.roles import OWNER
 from tests.support.stack import eventually
 

@@ -13,7 +13,7 @@ from django.db import connection
 
 from kebab.identity.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_in
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.engine.suggest import suggest
 from search.models import Chunk, ChunkVector, Document
 from search.retrieval.types import Mode

@@ -9,9 +9,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from kebab.health import server_checks as checks
 from kebab.health.checks import CheckStatus
 from kebab.tenancy import roles
-from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.policies import wall
-from kebab.tenancy.roles import OWNER, application_role, grant_to_application
+from kebab.tenancy.roles import OWNER, application_role, grant_to_application, owner_connection
 from tests.security.tenancy.tenants import MODELS
 
 

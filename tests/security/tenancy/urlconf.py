@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from kebab.http.api import problems
 from kebab.http.api.urls import below_workspace
 from kebab.http.api.views import ApiView, WorkspaceView
+from kebab.identity.caller import Need
 from kebab.identity.models import Group, Role, Workspace
-from kebab.identity.permissions import Need
 from kebab.pages.page import Page, WorkspacePage
 from tests.security.tenancy.tenants import MODELS
 

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from kebab.runtime.file_locks import hold_exclusively, hold_existing, is_locked, try_lock_file
+from kebab.runtime.durable_files import hold_exclusively, hold_existing, is_locked, try_lock_file
 
 
 @pytest.fixture

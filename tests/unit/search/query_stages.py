@@ -8,8 +8,7 @@ from search.analysis import STEMMED, analyse
 from search.analysis import tokens as token_module
 from search.embedders.base import SpaceIdentity
 from search.embedders.query_language import knows_language
-from search.libraries.prefix_match import plain_terms, prefix_expression
-from search.libraries.snippets import parse_unfinished_word
+from search.libraries.snippets import parse_unfinished_word, plain_terms, prefix_expression
 from search.mirror.query.match import compile_match
 from search.mirror.query.spelling import spellings, split_word
 from search.pages.document.query_words import QueryWords

@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kebab.cli.client.arguments import Parser, add_workspace
-from kebab.cli.client.connection import Connection
-from kebab.cli.client.servers import Needs
+from kebab.cli.client.connection import Connection, Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import CliError

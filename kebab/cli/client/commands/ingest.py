@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kebab.cli.client.arguments import TRUST, Parser, add_workspace, group_names
-from kebab.cli.client.connection import Connection
+from kebab.cli.client.connection import Connection, Needs
 from kebab.cli.client.ingest_targets import Target, existing_path, is_archive, print_report, target
 from kebab.cli.client.job_progress import EmbeddingWatch, Job, follow, reload_job
-from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.errors import CliError

@@ -5,8 +5,7 @@ import getpass
 import sys
 from typing import Any
 
-from kebab.cli.client.connection import Connection
-from kebab.cli.client.servers import HttpTransport, is_secure, login_file, write_login
+from kebab.cli.client.connection import Connection, HttpTransport, is_secure, login_file, write_login
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.errors import CliError
 from kebab.exit_codes import Exit

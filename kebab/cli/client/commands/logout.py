@@ -3,7 +3,7 @@
 from typing import Any
 
 from kebab.cli.client.arguments import Parser
-from kebab.cli.client.servers import login_file
+from kebab.cli.client.connection import login_file
 from kebab.cli.client.terminal import Terminal
 
 NEEDS = None

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kebab.cli.client.arguments import Parser, add_subcommands
-from kebab.cli.client.connection import Connection
+from kebab.cli.client.connection import Connection, Needs
 from kebab.cli.client.job_progress import EmbeddingWatch
-from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.errors import CliError

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kebab.cli.client.arguments import add_filters, add_workspace, filters_of
-from kebab.cli.client.connection import Connection
-from kebab.cli.client.servers import Needs
+from kebab.cli.client.connection import Connection, Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.errors import CliError

@@ -3,8 +3,7 @@
 from typing import Any
 
 from kebab.cli.client.arguments import TRUST, Parser, add_subcommands, group_names
-from kebab.cli.client.connection import Connection
-from kebab.cli.client.servers import Needs
+from kebab.cli.client.connection import Connection, Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kebab.cli.client.arguments import Parser
-from kebab.cli.client.connection import ApiProblem, Connection
-from kebab.cli.client.servers import Needs
+from kebab.cli.client.connection import ApiProblem, Connection, Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.exit_codes import Exit
 from kebab.locations import data_directory

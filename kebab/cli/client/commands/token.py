@@ -7,8 +7,7 @@ from typing import Any
 
 from kebab.cli.client.arguments import Parser, add_filters, add_subcommands, duration, filters_of
 from kebab.cli.client.commands.list import print_listing
-from kebab.cli.client.connection import Connection
-from kebab.cli.client.servers import Needs
+from kebab.cli.client.connection import Connection, Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.errors import NotFound

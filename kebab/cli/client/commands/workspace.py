@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kebab.cli.client.arguments import Parser, add_subcommands, parse_pairs
-from kebab.cli.client.connection import ApiProblem, Connection
+from kebab.cli.client.connection import ApiProblem, Connection, Needs
 from kebab.cli.client.job_progress import follow
-from kebab.cli.client.servers import Needs
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
 from kebab.cli.errors import CliError

@@ -18,7 +18,7 @@ from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.servers.postgres_requirements import check_requirements
 from kebab.stack.storage.blob_mark import check_blob_store
 from kebab.stack.supervisor.state import stack_is_running
-from kebab.tenancy.postgres.direct import connect
+from kebab.tenancy.postgres.pool import connect
 from kebab.tenancy.roles import OWNER
 
 # Any number that nothing else locks; the letters of "kebab".

@@ -40,8 +40,7 @@ class Command(KebabCommand):
 
     def run_command(self, **options: Any) -> int:
         """Restore, and print the restored state."""
-        from kebab.backup.errors import BackupMissing, RestoreRefused
-        from kebab.backup.manifest import RestoreTarget
+        from kebab.backup.manifest import BackupMissing, RestoreRefused, RestoreTarget
         from kebab.backup.restore import restore
 
         if not settings.KEBAB_EMBEDDED_POSTGRES:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from kebab.identity.models import Workspace
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from tests.drills.bench.budgets.clients import ClientRequest
 from tests.drills.bench.budgets.figures import Figure
 from tests.drills.bench.budgets.search import stack_client

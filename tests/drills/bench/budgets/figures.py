@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from kebab.cli.errors import CliError
 from kebab.identity.models import Workspace
 from kebab.identity.reader import OPERATOR
 from search.embedders.configured import configured_embedder
-from search.evaluation.latency import percentile
+from search.evaluation.results import percentile
 from search.mirror import local_mirrors
 from search.models import Chunk
 from tests.drills.bench.budgets.embedder import embedder_figures

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from kebab.identity.models import Workspace
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import Chunk

@@ -15,7 +15,7 @@ from kebab.people.token_lifecycle import mark_revoked
 from search.api.query import make_query
 from search.embedders.configured import clear_query_caches
 from search.engine.search import search
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from search.models import Chunk
 from search.retrieval.types import Mode
 from tests.drills.bench.budgets.clients import CLIENTS, Client, ClientRequest, ask_at_once

@@ -17,7 +17,7 @@ from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from search.api.query import run_search
 from search.corpus import ensure_source, ensure_version
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import Chunk, Document

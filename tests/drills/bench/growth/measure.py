@@ -16,7 +16,7 @@ from kebab.identity.models import Workspace
 from kebab.stack.supervisor.state import running_state
 from search.embedders.base import Embedder
 from search.embedders.configured import configured_embedder
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import Chunk, Document, EmbeddingSpace

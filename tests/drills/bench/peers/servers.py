@@ -20,7 +20,7 @@ from django.conf import settings
 from kebab.cli.errors import CliError
 from kebab.identity.models import Workspace
 from kebab.stack.supervisor.child import Child, ChildPlan, log_tail
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from tests.drills.bench.budgets.clients import CLIENTS, Client, ClientRequest, Crowd, ask_at_once
 from tests.drills.bench.budgets.demo_start import free_port
 from tests.drills.bench.budgets.search import stack_client

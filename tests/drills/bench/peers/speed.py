@@ -13,7 +13,7 @@ import numpy as np
 
 from kebab.identity.models import Workspace
 from search.embedders.configured import clear_query_caches, embedder_for_queries
-from search.evaluation.latency import Latencies
+from search.evaluation.results import Latencies
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space
 from tests.drills.bench.budgets.search import search_s

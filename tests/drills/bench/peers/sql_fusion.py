@@ -9,7 +9,7 @@ import numpy as np
 from pgvector import HalfVector
 from psycopg import Connection
 
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.retrieval.query.stopwords import content_terms
 from tests.drills.bench.peers.corpus import Corpus
 from tests.drills.bench.peers.registry import PeerSearch

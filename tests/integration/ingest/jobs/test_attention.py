@@ -5,7 +5,7 @@ from django.core import mail
 
 from ingest.jobs.queue.failure_mail import source_owners
 from ingest.jobs.queue.request import request_sync
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from ingest.models import Job
 from kebab.identity.models import Group, Membership, Role, User
 from kebab.people import audit

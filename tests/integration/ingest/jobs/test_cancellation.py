@@ -14,7 +14,7 @@ from ingest.models import Job, JobState
 from kebab.database.interruption import Interruption, interruptible
 from kebab.identity.operator_token import OPERATOR_PREFIX
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.models import Source
 from tests.support.concurrency import until_blocked
 from tests.support.jobs import now_of

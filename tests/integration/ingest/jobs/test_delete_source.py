@@ -6,7 +6,7 @@ import pytest
 
 from ingest.jobs.kinds import delete_source
 from ingest.jobs.queue.request import request_source_deletion, request_sync, request_version_deletion
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from ingest.models import Job, Unreadable
 from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.blobs import has_blob, store_blob

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from ingest.errors import JobNotOpen
 from ingest.jobs.kinds import evaluate
 from ingest.jobs.queue.request import cancel, request_embedding
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from ingest.models import Job
 from ingest.services.evaluation import cancel_and_delete_run, request_repetition, request_run
 from kebab.errors import NotFound, Unprocessable

@@ -14,8 +14,8 @@ from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.queue import hints, run
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, claim
 from ingest.jobs.queue.request import cancel, request_embedding, request_sync
-from ingest.jobs.queue.retry import retry
 from ingest.jobs.queue.run import run_job
+from ingest.jobs.queue.schedule import retry
 from ingest.models import Job
 from search.corpus import ensure_version
 from search.models import Chunk, Document, Source

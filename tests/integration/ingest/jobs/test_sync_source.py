@@ -15,7 +15,7 @@ from ingest.jobs.items import writer
 from ingest.jobs.kinds import sync_source
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from ingest.models import JobItem, Unreadable
 from ingest.parsers.errors import Quarantined
 from kebab.identity.models import Workspace

@@ -5,7 +5,7 @@ import pytest
 from ingest.checks import leftovers
 from ingest.jobs.queue import hints
 from kebab.identity.models import Workspace
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.mirror.files import MirrorFiles
 from search.mirror.sync.sync import sync_mirror
 from tests.integration.kebab.stack.databases import create_process

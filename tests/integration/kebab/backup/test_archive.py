@@ -6,11 +6,11 @@ from django.conf import settings as django_settings
 from django.db import connections
 
 from ingest.blob_cleanup import needed_blob_names, release_blobs
-from kebab.backup import archive
+from kebab.backup import backup
 from kebab.backup.deletion_lock import hold_deletions
-from kebab.backup.errors import BackupFailed
+from kebab.backup.manifest import BackupFailed
 from kebab.stack.servers.wal_archive import wal_settings
-from kebab.tenancy.postgres.direct import connect
+from kebab.tenancy.postgres.pool import connect
 from kebab.tenancy.roles import OWNER
 from search.corpus.blobs import blob_name, has_blob, read_blob, store_blob
 from tests.integration.kebab.backup.doctor import statuses
@@ -90,11 +90,11 @@ def test_archive_drops_bytes_that_were_deleted_before_the_oldest_backup(
     kept = path.with_name("f" * 64)
     kept.write_bytes(b"needed")
     before = datetime.now(UTC) - timedelta(days=7)
-    monkeypatch.setattr(archive.subprocess, "run", lambda *_, **__: None)  # no log was archived here
+    monkeypatch.setattr(backup.subprocess, "run", lambda *_, **__: None)  # no log was archived here
     for place in (path, kept):
         os.utime(place, ((before - timedelta(days=1)).timestamp(),) * 2)
     folder, needed = django_settings.KEBAB_WAL_ARCHIVE, {str(kept.relative_to(kept.parents[2]))}
-    archive.prune_archive(folder, folder, first_wal="0" * 24, before=before, needed=needed)
+    backup.prune_archive(folder, folder, first_wal="0" * 24, before=before, needed=needed)
     assert (path.exists(), kept.exists()) == (False, True)
 
 

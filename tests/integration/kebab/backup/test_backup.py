@@ -15,8 +15,7 @@ import psutil
 import psycopg
 import pytest
 
-from kebab.backup.errors import BackupMissing
-from kebab.backup.manifest import choose_backup, list_backups
+from kebab.backup.manifest import BackupMissing, choose_backup, list_backups
 from kebab.stack.servers.addresses import DATABASE_OWNER, database_url
 from kebab.stack.storage.private_places import MARK
 from tests.acceptance.client import Client

@@ -18,7 +18,7 @@ from kebab.identity.models import Workspace
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from search.corpus.blobs import blob_name, list_blobs, store_blob
-from search.corpus.changelog import append_changes
+from search.corpus.replace import append_changes
 from search.engine.cursors import cursor_store
 from search.mirror import checks, local_mirrors
 from search.mirror.sync.checksum import postgres_checksum

@@ -3,8 +3,8 @@ import shutil
 
 import pytest
 
-from kebab.backup import archive, backup
-from kebab.backup.archive import record_folder
+from kebab.backup import backup
+from kebab.backup.backup import record_folder
 from kebab.backup.manifest import SCHEMA_VERSION, list_backups
 
 _MANIFEST = {
@@ -40,7 +40,7 @@ def first_kept_segments(settings, tmp_path, monkeypatch):
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
     (tmp_path / "archive").mkdir()
     segments = []
-    monkeypatch.setattr(archive.subprocess, "run", lambda command, **_: segments.append(command[-1]))
+    monkeypatch.setattr(backup.subprocess, "run", lambda command, **_: segments.append(command[-1]))
     monkeypatch.setattr(backup.blobs, "needed_blobs", set)
     return segments
 

@@ -9,7 +9,7 @@ from kebab.health.checks import CheckStatus
 from kebab.health.process_checks import judge_clock, judge_disk
 from kebab.health.server_checks import unprotected_tables
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from tests.integration.kebab.backup.doctor import assert_repaired, results, statuses
 from tests.integration.kebab.stack.databases import create_process
 

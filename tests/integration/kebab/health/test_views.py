@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError
 
-from kebab.health import pending_migrations, responses, server_checks, stores, views
+from kebab.health import pending_migrations, responses, scrape, server_checks, views
 from kebab.health.scrape import scraper
 from kebab.runtime import draining
 from kebab.stack.servers import versions
@@ -16,9 +16,9 @@ from kebab.stack.servers import versions
 @pytest.fixture(autouse=True)
 def _fresh_answers(monkeypatch):
     """Clear the cached answers about stores and counts, which hold for a second."""
-    stores._probes.cache_clear()
+    scrape._probes.cache_clear()
     scraper.cache_clear()
-    monkeypatch.setattr(responses, "probe_stores", partial(stores.probe_stores, 30.0))
+    monkeypatch.setattr(responses, "probe_stores", partial(scrape.probe_stores, 30.0))
 
 
 def test_process_that_answers_is_healthy_without_any_server(client):

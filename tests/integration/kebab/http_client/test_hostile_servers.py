@@ -13,7 +13,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 
 from kebab.encryption import encrypt
-from kebab.http_client.errors import RequestFailed
+from kebab.http_client.connections import RequestFailed
 from kebab.smtp import EmailBackend
 from kebab.webhooks.delivery import _Sender
 from kebab.webhooks.models import Delivery, Endpoint

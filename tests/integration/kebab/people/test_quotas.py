@@ -3,7 +3,7 @@ import pytest
 from kebab.errors import InvalidRequest
 from kebab.identity.models import AuditEvent
 from kebab.people.operator import command_line_access
-from kebab.people.quotas import Quota, quota_of, set_quota
+from kebab.people.workspaces import Quota, quota_of, set_quota
 
 pytestmark = pytest.mark.django_db
 

@@ -28,11 +28,11 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import connection
 from kombu.transport.redis import Channel
-from kebab.stack.nodes import heartbeat
+from kebab.stack.nodes import registry
 from kebab.stack.supervisor import watchdog
 
 connection.settings_dict["NAME"] = sys.argv[1]
-heartbeat.PERIOD_S, watchdog._STUCK_AFTER = 0.2, timedelta(seconds=2)
+registry.PERIOD_S, watchdog._STUCK_AFTER = 0.2, timedelta(seconds=2)
 Channel._brpop_start = lambda self, timeout=None: None
 call_command("worker", "--name", "stuck", "--queues", sys.argv[2], "--slots", "1")
 """

@@ -16,17 +16,19 @@ from kebab.identity.caller import operator_access
 from kebab.identity.models import AuditEvent
 from kebab.people import audit
 from kebab.tenancy.current_workspace import acting_in
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from kebab.webhooks.delivery import GIVE_UP_AFTER, KEEP, deliver_due, prune_deliveries
 from kebab.webhooks.endpoints import (
     MAX_ENDPOINTS,
+    Event,
     change_endpoint,
     create_endpoint,
     delete_endpoint,
+    derive_event_id,
+    publish,
     send_test,
 )
 from kebab.webhooks.models import Delivery, Endpoint
-from kebab.webhooks.outbox import Event, derive_event_id, publish
 from tests.support.actors import make_workspace
 from tests.support.webhooks import LOCAL, make_endpoint, receiving
 

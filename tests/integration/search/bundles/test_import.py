@@ -13,7 +13,7 @@ from kebab.identity.models import AuditEvent, Membership, User, Workspace
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.analysis import UNSTEMMED_WORDS, register_tokenizer
 from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
 from search.bundles.export import export_bundle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.context.lines import MAX_LINE_CHARS, read_document_lines
+from search.context.chunk_queries import MAX_LINE_CHARS, read_document_lines
 from search.corpus.blobs import store_blob
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kebab.identity.models import Workspace
 from search.corpus import replace_document
-from search.corpus.changelog import CHANNEL, KEEP, append_changes, prune_changes
+from search.corpus.replace import CHANNEL, KEEP, append_changes, prune_changes
 from search.models import Change, Document
 from tests.support.concurrency import at_once
 from tests.support.corpus import draft, make_place, make_workspace, write

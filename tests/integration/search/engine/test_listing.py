@@ -7,7 +7,7 @@ import pytest
 from kebab.identity.reader import OPERATOR
 from search.engine.search import search
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorBusy
+from search.mirror.files import MirrorBusy
 from search.models import Source
 from search.retrieval.types import Group, Mode, SearchQuery, Sort
 from tests.support.corpus import chunk, restrict, write

@@ -12,7 +12,7 @@ from search.engine.corpus import Corpus
 from search.engine.facets import count_facets
 from search.engine.pages import fetch_next_page
 from search.engine.search import apply_operators, search
-from search.mirror.errors import MirrorAbsent
+from search.mirror.files import MirrorAbsent
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg
 from search.models import Chunk, Document

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection, transaction
 
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.models import Chunk
 from search.retrieval.types import Mode
 from tests.integration.search.engine.statements import noted_statements

@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.corpus.table_statistics import refresh_statistics
 from tests.support.corpus import write
 

@@ -6,7 +6,7 @@ from functools import partial
 from django.db import connection
 from django.utils import timezone
 
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.embedders.hash_embedder import HashEmbedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.types import Mode

@@ -10,11 +10,9 @@ import pytest
 from kebab.identity.models import Workspace
 from search.mirror import files as mirror_files
 from search.mirror import local_mirrors
-from search.mirror.errors import MirrorAbsent
-from search.mirror.files import MirrorFiles
-from search.mirror.sync import eviction
-from search.mirror.sync.eviction import evict_unused
-from search.mirror.sync.follow import MirrorFollower
+from search.mirror.files import MirrorAbsent, MirrorFiles
+from search.mirror.sync import follow
+from search.mirror.sync.follow import MirrorFollower, evict_unused
 from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.types import Mode
@@ -77,7 +75,7 @@ def test_idle_mirror_is_evicted_after_its_limit(mirrored_workspace, files, mirro
 
 
 def test_eviction_for_idleness_is_limited_per_run(transactional_db, mirrors, monkeypatch):
-    monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
+    monkeypatch.setattr(follow, "_IDLE_AT_ONCE", 1)
     made = mirrors_used(mirrors, 40, 50)
     assert evict(mirrors, idle_days=30) == 1
     assert [is_there(each) for each in made] == [True, False]
@@ -147,7 +145,7 @@ def test_least_recently_used_mirrors_are_evicted_until_the_size_limit_fits(trans
 
 
 def test_size_limit_evicts_idle_mirrors_first(transactional_db, mirrors, monkeypatch):
-    monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
+    monkeypatch.setattr(follow, "_IDLE_AT_ONCE", 1)
     made = mirrors_used(mirrors, 1, 40, 50)
     size = made[0].size_bytes()
     assert evict(mirrors, idle_days=30, limit_bytes=size + size // 2) == 2

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import apsw
 import pytest
 
-from search.mirror.errors import MirrorDamaged
-from search.mirror.files import MirrorFiles
+from search.mirror.files import MirrorDamaged, MirrorFiles
 from search.mirror.sync import checksum, follow, sync
 from search.mirror.sync.checksum import check_mirror, due_checks, remove_copies
 from search.mirror.sync.follow import MirrorFollower

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorDamaged
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.mirror import connections
-from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorDamaged
 from search.mirror.postings import (
     Collection,
     PostingsWriter,

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from kebab.identity.models import Workspace
 from search.corpus import delete_documents
-from search.corpus.changelog import KEEP, prune_changes
+from search.corpus.replace import KEEP, prune_changes
 from search.mirror import connections, schema
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
+from search.mirror.files import MirrorAbsent, MirrorDamaged, MirrorOutdated
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document

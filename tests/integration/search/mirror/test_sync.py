@@ -8,7 +8,7 @@ import pytest
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_nowhere
 from search.corpus import delete_documents, update_document_fields
-from search.mirror.errors import MirrorBusy
+from search.mirror.files import MirrorBusy
 from search.mirror.local_mirrors import reader_pool
 from search.mirror.sync.apply import Applier
 from search.mirror.sync.checksum import postgres_checksum

@@ -10,7 +10,7 @@ from django.conf import settings as django_settings
 
 from search.mirror import connections, local_mirrors
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorBusy
+from search.mirror.files import MirrorBusy
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
@@ -25,7 +25,7 @@ import resource, signal, sys, django
 django.setup()
 from pathlib import Path
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorBusy
+from search.mirror.files import MirrorBusy
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 try:

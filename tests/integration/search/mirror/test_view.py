@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from search.access.scope import Sources
-from search.mirror.errors import MirrorAbsent, MirrorDamaged
+from search.mirror.files import MirrorAbsent, MirrorDamaged
 from search.mirror.postings import check_postings
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorSource

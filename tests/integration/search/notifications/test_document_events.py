@@ -5,9 +5,8 @@ import json
 import pytest
 from django.db import transaction
 
-from kebab.webhooks.endpoints import change_endpoint
+from kebab.webhooks.endpoints import change_endpoint, publish
 from kebab.webhooks.models import Delivery, Endpoint
-from kebab.webhooks.outbox import publish
 from search.corpus.remove import delete_documents
 from search.notifications import document_events
 from search.notifications.document_events import queue_document_events

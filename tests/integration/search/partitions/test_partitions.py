@@ -8,10 +8,10 @@ from django.db.migrations.loader import MigrationLoader
 from kebab.health.server_checks import unprotected_tables
 from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 from kebab.tenancy.migration_operations import AddIndexBeside
-from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.partitions import conversion
+from kebab.tenancy.partitions.definition import TablesBusy
 from kebab.tenancy.partitions.layout import table_of
-from kebab.tenancy.partitions.locks import TablesBusy
+from kebab.tenancy.roles import owner_connection
 from search.corpus.partitions import TABLES, table_sizes
 from search.corpus.table_statistics import refresh_statistics
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from ingest.models import Job, JobItem
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.corpus.partitions import TABLES, table_sizes
 from search.models import Chunk
 from search.retrieval.types import Mode

@@ -13,8 +13,7 @@ from kebab.identity.reader import Reader
 from kebab.people import deletion
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.owner_connection import owner_connection
-from kebab.tenancy.roles import OWNER
+from kebab.tenancy.roles import OWNER, owner_connection
 from search import wiring
 from search.access.scope import resolve_scope
 from search.corpus.blobs import has_blob, store_blob
@@ -134,7 +133,7 @@ def test_interrupted_index_build_raises_and_the_next_one_succeeds(unindexed_spac
 
 
 def test_build_waits_for_an_older_snapshot(unindexed_space, monkeypatch):
-    monkeypatch.setattr("kebab.tenancy.owner_connection._LOCK_LIMIT_MS", 50)
+    monkeypatch.setattr("kebab.tenancy.roles._LOCK_LIMIT_MS", 50)
     with owner_connection() as reading, ThreadPoolExecutor(1) as thread:
         reading.autocommit = False
         reading.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")

@@ -9,7 +9,7 @@ from kebab.identity.reader import Reader
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.roles import owner_connection
 from search.access.scope import resolve_scope
 from search.corpus.chunk_rows import insert_rows
 from search.embedders.configured import configured_embedder

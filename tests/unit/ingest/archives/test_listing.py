@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.archives.errors import (
+from ingest.archives.listing import SelectedMember, list_members
+from ingest.archives.names import is_archive, is_supported_archive, strip_archive_suffix
+from ingest.archives.open_archive import open_archive
+from ingest.archives.types import (
     ArchiveBroken,
     ArchiveEncrypted,
+    ArchiveLimits,
     ArchiveOverLimit,
     ArchiveRefused,
     MemberBroken,
 )
-from ingest.archives.listing import SelectedMember, list_members
-from ingest.archives.names import is_archive, is_supported_archive, strip_archive_suffix
-from ingest.archives.open_archive import open_archive
-from ingest.archives.types import ArchiveLimits
 from ingest.connectors import ignore
 from tests.support.archives import (
     DEVICE,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kebab.sandbox.errors import SandboxUnavailable
+from kebab.sandbox.program import SandboxUnavailable
 from tests.support.paths import FILES
 from tests.unit.ingest.chunking.tiling import assert_tiled
 

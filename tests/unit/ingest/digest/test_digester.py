@@ -13,7 +13,7 @@ from ingest.digest.types import DigestLimits, Overrides
 from ingest.parsers.errors import ParseRefused, Quarantined
 from ingest.parsers.file_types import MARKUP, STRUCTURED, TRANSCRIPTS, type_by_name
 from ingest.parsers.registry import parser_version_for
-from kebab.sandbox.errors import OUT_OF_MEMORY, ChildDied
+from kebab.sandbox.program import OUT_OF_MEMORY, ChildDied
 from search.corpus.content_ids import content_hash
 from tests.support.paths import ROOT
 

@@ -9,7 +9,7 @@ from ingest.digest import pool as digester_pool
 from ingest.digest.pool import LOOK_AHEAD, DigesterPool
 from ingest.digest.types import Submission
 from ingest.parsers.errors import ParseRefused
-from kebab.sandbox.errors import SandboxUnavailable
+from kebab.sandbox.program import SandboxUnavailable
 from tests.support.processes import is_running, wait_until
 
 MARKDOWN = b"# Title\n\nSome text.\n"

@@ -4,7 +4,7 @@ import io
 import zipfile
 
 from ingest.digest.types import Digest
-from ingest.parsers.office.titles import sensible_sheet, sensible_title
+from ingest.parsers.office.links import sensible_sheet, sensible_title
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
 from tests.support.archives import zip_of

@@ -5,8 +5,12 @@ import threading
 
 import pytest
 
-from kebab.http_client.connections import is_explicit_address, resolve_permitted
-from kebab.http_client.errors import AddressRefused, RequestFailed
+from kebab.http_client.connections import (
+    AddressRefused,
+    RequestFailed,
+    is_explicit_address,
+    resolve_permitted,
+)
 
 PUBLIC = (
     "93.184.216.34",

@@ -5,9 +5,8 @@ from threading import Event
 
 import pytest
 
-from kebab.http_client.connections import connect_permitted
+from kebab.http_client.connections import TimedOut, connect_permitted
 from kebab.http_client.endpoint import JsonEndpoint
-from kebab.http_client.errors import TimedOut
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import zlib
 
 import pytest
 
+from kebab.http_client.connections import RequestFailed, ResponseTooLarge
 from kebab.http_client.decompress import Inflater, inflate
-from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
 
 def test_packed_content_comes_out(subtests):

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kebab.sandbox.child import serve
-from kebab.sandbox.errors import SandboxUnavailable
-from kebab.sandbox.frames import Header
-from kebab.sandbox.program import report_progress
+from kebab.sandbox.program import Header, SandboxUnavailable, report_progress
 
 #: the first free descriptor, to which the sandbox moves its standard output
 REPLIES_FD = 3

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Deadline, Request
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import Header, Limits, Program
 from kebab.sandbox.worker import SandboxWorker
 
 #: longer than any request takes

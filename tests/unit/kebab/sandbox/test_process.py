@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
 from kebab.sandbox.process import Deadline, SandboxProcess, run_once
+from kebab.sandbox.program import ChildDied, SandboxUnavailable
 from kebab.sandbox.worker import SandboxWorker
 from tests.support.processes import is_running
 from tests.unit.kebab.sandbox.programs import PATIENCE_S, ask, program, request

@@ -9,8 +9,7 @@ from contextlib import closing
 import psutil
 import pytest
 
-from kebab.sandbox.errors import ChildDied, SandboxUnavailable
-from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.program import ChildDied, Limits, Program, SandboxUnavailable
 from kebab.sandbox.worker import SandboxWorker
 from tests.support.paths import ROOT
 from tests.support.processes import is_running, wait_until

@@ -5,8 +5,8 @@ import zlib
 import httpcore2
 import pytest
 
+from kebab.http_client.connections import ResponseTooLarge
 from kebab.http_client.decompress import make_inflater
-from kebab.http_client.errors import ResponseTooLarge
 from search.answers.model.transport import MAX_ANSWER_BYTES, MAX_PARSED_BYTES, CallBody
 
 

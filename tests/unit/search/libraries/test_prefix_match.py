@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from search.libraries.prefix_match import add_prefix_star, plain_terms, prefix_expression
+from search.libraries.snippets import add_prefix_star, plain_terms, prefix_expression
 from search.retrieval.query.parser import parse_query
 
 SIGNS = 'how|to|ab|AND|OR|NOT|NEAR|"|""|*|**|fo*|(|)|\'|^x|a:b|+|-|{a b}|"a b"|"a"*|部署|\x00|e\u0301|,|1,2'

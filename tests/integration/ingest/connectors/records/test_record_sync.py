@@ -16,7 +16,7 @@ from ingest.connectors.records.wire import (
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from kebab.identity.models import Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source

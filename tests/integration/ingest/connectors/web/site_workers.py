@@ -7,10 +7,9 @@ from typing import Any
 
 from ingest.connectors.web.child import SiteChild
 from ingest.connectors.web.requests import site_program
-from kebab.http_client.errors import RequestFailed
-from kebab.sandbox.errors import ChildDied
-from kebab.sandbox.frames import Header
+from kebab.http_client.connections import RequestFailed
 from kebab.sandbox.process import Request
+from kebab.sandbox.program import ChildDied, Header
 from kebab.sandbox.worker import SandboxWorker
 
 

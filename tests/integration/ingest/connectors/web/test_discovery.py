@@ -6,7 +6,7 @@ import pytest
 
 from ingest.connectors.web.requests import RateLimiter
 from ingest.errors import JobCancelled
-from kebab.sandbox.errors import ChildDied
+from kebab.sandbox.program import ChildDied
 from tests.integration.ingest.connectors.web.site import (
     LINKED_PAGES,
     Page,

@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.jobs.queue.report import ingest_report
-from ingest.jobs.queue.retry import retry
+from ingest.jobs.queue.schedule import retry
 from ingest.models import Job, JobItem, WebPage
 from search.corpus.blobs import has_blob
 from search.corpus.content_ids import content_hash

@@ -6,9 +6,9 @@ import tracemalloc
 import pytest
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records import json_server, xml_reader
+from ingest.connectors.records import issues, xml_reader
 from ingest.connectors.records.budget import ByteBudget
-from ingest.connectors.records.json_server import parse_json
+from ingest.connectors.records.issues import parse_json
 from ingest.connectors.records.xml_reader import parse_xml
 
 
@@ -51,7 +51,7 @@ def test_malformed_json_is_refused(content):
     ],
 )
 def test_json_of_too_many_values_is_refused_before_it_takes_memory(monkeypatch, content):
-    monkeypatch.setattr(json_server, "MAX_MARKS", 1_000)
+    monkeypatch.setattr(issues, "MAX_MARKS", 1_000)
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="it has more than"):
@@ -62,7 +62,7 @@ def test_json_of_too_many_values_is_refused_before_it_takes_memory(monkeypatch, 
 
 
 def test_nesting_has_a_limit():
-    most = json_server.MAX_DEPTH
+    most = issues.MAX_DEPTH
     parse_json(b"[" * most + b"]" * most)
     parse_json(b"[" + b'"[[[[",' * most + b"1]")
     with pytest.raises(ValueError, match="levels"):

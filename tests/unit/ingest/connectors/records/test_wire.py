@@ -16,7 +16,7 @@ from ingest.connectors.records.wire import (
     encode_error,
     encode_record,
 )
-from kebab.sandbox.frames import encode_reply, take_frames
+from kebab.sandbox.program import encode_reply, take_frames
 
 RECORDS = [
     DocumentRecord(path="a.md"),

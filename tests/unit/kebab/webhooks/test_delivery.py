@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from kebab.webhooks.turns import DueEndpoint, Turns
+from kebab.webhooks.delivery import DueEndpoint, Turns
 
 A, B, C = (uuid.UUID(int=number) for number in range(3))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.sandbox.frames import MAX_HEADER_BYTES, PREFIX, FrameError, encode_reply, take_frames
+from kebab.sandbox.program import MAX_HEADER_BYTES, PREFIX, FrameError, encode_reply, take_frames
 
 
 def test_frame_is_returned_as_soon_as_it_is_complete():

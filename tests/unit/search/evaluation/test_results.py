@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.evaluation.coverage import CitedHit, citation_coverage, overlaps
 from search.evaluation.judged import DocumentName, Qrel
+from search.evaluation.results import CitedHit, citation_coverage, overlaps
 from search.retrieval.citation import parse_uri
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.answers.extract import Sentence, format_sentences
-from search.answers.markers import (
+from search.answers.prompt import (
     MarkupNeutraliser,
     judge_markers,
     neutralise_markup,
