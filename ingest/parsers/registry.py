@@ -27,7 +27,7 @@ from ingest.parsers.mail.cards import parse_calendar, parse_contacts
 from ingest.parsers.mail.mbox import parse_mbox
 from ingest.parsers.mail.outlook import parse_outlook
 from ingest.parsers.mail.parse import parse_email, parse_web_archive
-from ingest.parsers.mail.source import parse_mail_source
+from ingest.parsers.mail.text import parse_mail_source
 from ingest.parsers.markup.asciidoc import parse_asciidoc
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.markup.markdown import parse_markdown

@@ -56,7 +56,7 @@ LIMIT_S = 0.8
 # Of one probe, which may go on after the limit; the next call gets its result.
 _CONNECT_LIMIT_S = 2
 # A result is reused for this long.
-_FRESH_S_STORES = 0.5
+_STORES_FRESH_S = 0.5
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -93,7 +93,7 @@ class StoreProbe:
     def start(self) -> "Future[ProbeResult]":
         """Start the probe, unless one is running or has just ended; return its future."""
         with self._lock:
-            is_fresh = time.monotonic() - self._started_at < _FRESH_S_STORES
+            is_fresh = time.monotonic() - self._started_at < _STORES_FRESH_S
             if self._under_way is None or (self._under_way.done() and not is_fresh):
                 self._started_at = time.monotonic()
                 self._under_way = self._thread.submit(self._run)

@@ -1,4 +1,4 @@
-"""A client for one URL that accepts and returns JSON."""
+"""Downloads, and a client for one URL that accepts and returns JSON."""
 
 import json
 import time
@@ -22,7 +22,7 @@ from kebab.http_client.connections import (
 )
 from kebab.http_client.decompress import ENCODINGS, make_inflater
 
-_CONNECT_LIMIT_S_DOWNLOAD = 10.0
+_DOWNLOAD_CONNECT_LIMIT_S = 10.0
 # Servers close idle connections after a minute or more; one that is used as it closes costs a request.
 _KEEPALIVE_S = 15.0
 
@@ -81,7 +81,7 @@ class Fetcher:
         headers: Mapping[str, str],
         private_hosts: Collection[str],
         connections: int = 2,
-        connect_limit_s: float = _CONNECT_LIMIT_S_DOWNLOAD,
+        connect_limit_s: float = _DOWNLOAD_CONNECT_LIMIT_S,
         on_bytes: Callable[[int], None] = ignore_size,
     ) -> None:
         self._headers = {"Accept-Encoding": ENCODINGS, **headers}

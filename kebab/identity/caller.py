@@ -1,4 +1,4 @@
-"""Callers and their access to workspaces, for every interface."""
+"""Callers, their access to workspaces, and what a role or a scope permits, for every interface."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Base classes of pages: login, membership and rights are checked, errors become pages."""
+"""Base classes of pages, their tabs and lists: access is checked, and errors become pages."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Restriction of sources to groups of readers."""
+"""Restriction of sources to groups of readers, and querysets of what a reader may see."""
 
 import uuid
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/search`: search in a workspace."""
+"""`/workspaces/{ws}/search` and `/context-pack`: searches in a workspace, one or many a request."""
 
 import json
 from collections.abc import Mapping

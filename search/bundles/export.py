@@ -14,7 +14,7 @@ from search.bundles.format.manifest import Manifest, SectionDigest, write_manife
 from search.bundles.format.open_bundle import RowDigest
 from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
-from search.bundles.rows.small_sections import (
+from search.bundles.rows import (
     RowNumbers,
     blob_pieces,
     chunk_bodies,

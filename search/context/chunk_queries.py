@@ -1,4 +1,4 @@
-"""Queries of a pack's chunks and documents, under the workspace, rights and filters of its search."""
+"""Queries of a pack's chunks, documents and lines, under the rights and filters of its search."""
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence

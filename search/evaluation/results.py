@@ -1,4 +1,4 @@
-"""Results of runs: rankings, values of measures, and summary figures."""
+"""Results of runs: rankings, values of measures, coverage, latencies and summary figures."""
 
 import math
 from collections import Counter

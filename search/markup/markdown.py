@@ -13,8 +13,8 @@ from search.markup.tables import join_cells
 from search.retrieval.text.plain_text import LINKS_MARK, SEPARATOR
 
 # A number between control characters; the first one is another for lines of code.
-_PIECE, _LINES, _END_VERBATIM = "\x04", "\x06", "\x05"
-_STAND_IN = re.compile(f"{_PIECE}([0-9]+){_END_VERBATIM}|{_LINES}([0-9]+){_END_VERBATIM}(?: {SEPARATOR})? ?")
+_PIECE, _LINES, _VERBATIM_END = "\x04", "\x06", "\x05"
+_STAND_IN = re.compile(f"{_PIECE}([0-9]+){_VERBATIM_END}|{_LINES}([0-9]+){_VERBATIM_END}(?: {SEPARATOR})? ?")
 
 
 class Verbatim:
@@ -28,13 +28,13 @@ class Verbatim:
     def keep(self, piece: str) -> str:
         """Return a stand-in for a piece of a line."""
         self._pieces.append(" ".join(piece.split()))
-        return f"{_PIECE}{len(self._pieces) - 1}{_END_VERBATIM}"
+        return f"{_PIECE}{len(self._pieces) - 1}{_VERBATIM_END}"
 
     def keep_lines(self, code: str) -> str:
         """Return a stand-in for lines of code, as a paragraph."""
         code = code.rstrip().strip("\n")
         self._pieces.append(f"\n{code}\n")
-        return f"\n\n{_LINES}{len(self._pieces) - 1}{_END_VERBATIM}\n\n"
+        return f"\n\n{_LINES}{len(self._pieces) - 1}{_VERBATIM_END}\n\n"
 
     def restore(self, text: str) -> str:
         """Return `text` with the pieces in place; code is on lines of its own."""

@@ -1,4 +1,4 @@
-"""The MCP server: handlers of requests for tools and resources, under the caller's rights."""
+"""The MCP server: resources and tools, under the caller's rights."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress

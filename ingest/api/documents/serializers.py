@@ -1,4 +1,4 @@
-"""Serializers of uploads and changes of documents."""
+"""Parsers with size limits, and serializers, of uploads and changes of documents."""
 
 from collections.abc import Mapping
 from typing import IO, Any

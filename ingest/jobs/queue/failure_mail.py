@@ -1,4 +1,4 @@
-"""A mail to the owner of a source when its syncs begin to fail, where the server sends mail."""
+"""Marks of jobs that need attention, and a mail to the owner of a source when its syncs begin to fail."""
 
 import logging
 import uuid

@@ -1,4 +1,4 @@
-"""Scheduled syncs: due rows in Postgres, whose clock decides. A doubled or late check does no harm."""
+"""Scheduled syncs and retries: due rows in Postgres, whose clock decides. A late check does no harm."""
 
 import random
 import uuid

@@ -1,4 +1,4 @@
-"""Text that OCR finds in pictures, line by line, with the region of each line."""
+"""Text of pictures: what OCR finds, line by line, with the region of each line, and the text of SVG."""
 
 import re
 import warnings

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ingest.parsers.mail.source import PlacedLine
+from ingest.parsers.mail.text import PlacedLine
 
 PGP: Final = re.compile(r"-----BEGIN PGP (MESSAGE|SIGNATURE|SIGNED MESSAGE|PUBLIC KEY BLOCK)-----\s*")
 UUENCODED: Final = re.compile(r"begin(?:-base64)? [0-7]{3,4} (\S.{0,200})")

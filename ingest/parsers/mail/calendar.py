@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ingest.parsers.mail.source import PlacedLine
+from ingest.parsers.mail.text import PlacedLine
 from ingest.parsers.types import LineSpan
 
 MAX_EVENTS, MAX_ATTENDEES, MAX_FOLDED_LINES = 500, 500, 2_000

@@ -8,7 +8,7 @@ from typing import Final
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.mail.calendar import MAX_EVENTS, PROPERTY, read_events, unescape, unfold
-from ingest.parsers.mail.source import PlacedLine
+from ingest.parsers.mail.text import PlacedLine
 from ingest.parsers.outline_writer import SectionWriter, one_line
 from ingest.parsers.types import FileType, LineSpan, Outline
 

@@ -20,7 +20,7 @@ from ingest.parsers.mail.parts import (
     mail_lines,
     read_part,
 )
-from ingest.parsers.mail.source import PlacedLine, read_bytes, read_text
+from ingest.parsers.mail.text import PlacedLine, read_bytes, read_text
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.text import paragraphs
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline, OutlineDraft

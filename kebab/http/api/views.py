@@ -1,4 +1,4 @@
-"""Base classes of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
+"""Base classes of all API views, and pages of their lists: a view scopes, parses, calls and serialises."""
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Pages of members: the list with open invitations, and the page of one member."""
+"""Pages of members: the list with open invitations, the page of one member, and what they post."""
 
 import uuid
 from collections.abc import Sequence

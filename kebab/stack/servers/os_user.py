@@ -1,4 +1,4 @@
-"""The user that Postgres runs as when we are root, as it refuses to run as root."""
+"""The user that Postgres runs as when we are root, as it refuses to run as root, and who owns its files."""
 
 import json
 import os

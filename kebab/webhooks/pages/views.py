@@ -4,9 +4,7 @@ import uuid
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -86,38 +84,20 @@ class WebhookPage(WorkspacePage):
         return self.render(request, "webhooks/webhook.html", webhook=endpoint, list=listed)
 
 
-class WebhookAction(PeopleAction):
-    """An action on a webhook, after which its page is shown."""
-
-    tab = "settings"
-
-    def act(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
-        """Do it. Raises NotFound."""
-        messages.success(request, self.change(webhook_id))
-        return redirect("webhook", workspace.slug, webhook_id)
-
-    def change(self, webhook_id: uuid.UUID) -> str:
-        """Do it, and return what was done."""
-        raise NotImplementedError
+@PeopleAction.of(tab="settings")
+def switch_webhook(page: PeopleAction, webhook_id: uuid.UUID) -> HttpResponse:
+    """Enable a webhook, or disable it with `on=no`. Raises NotFound."""
+    is_enabled = page.request.GET.get("on") != "no"
+    change_endpoint(page.access, webhook_id, is_enabled=is_enabled)
+    return page.finish(_("Webhook enabled") if is_enabled else _("Webhook disabled"), "webhook", webhook_id)
 
 
-class WebhookSwitch(WebhookAction):
-    """Enables a webhook, or disables it with `on=no`."""
-
-    def change(self, webhook_id: uuid.UUID) -> str:
-        """Enable or disable it."""
-        is_enabled = self.request.GET.get("on") != "no"
-        change_endpoint(self.access, webhook_id, is_enabled=is_enabled)
-        return _("Webhook enabled") if is_enabled else _("Webhook disabled")
-
-
-class WebhookTest(WebhookAction):
-    """Sends a test event."""
-
-    def change(self, webhook_id: uuid.UUID) -> str:
-        """Queue the event. Raises Conflict for a disabled webhook."""
-        send_test(self.access, webhook_id)
-        return _("A test event is on its way. Reload the page in a few seconds.")
+@PeopleAction.of(tab="settings")
+def test_webhook(page: PeopleAction, webhook_id: uuid.UUID) -> HttpResponse:
+    """Queue a test event. Raises NotFound, and Conflict for a disabled webhook."""
+    send_test(page.access, webhook_id)
+    message = _("A test event is on its way. Reload the page in a few seconds.")
+    return page.finish(message, "webhook", webhook_id)
 
 
 @PeopleAction.of(tab="settings")

@@ -17,7 +17,7 @@ from search.bundles.format.manifest import Manifest, read_manifest
 from search.bundles.format.open_bundle import RowDigest, open_bundle, translate_damage
 from search.bundles.format.sections import section_rows
 from search.bundles.format.values import HashText, integer, read_json, row_from_json, rows_of
-from search.bundles.rows.small_sections import parse_ids, parse_matrix
+from search.bundles.rows import parse_ids, parse_matrix
 
 Row = dict[str, Any]
 _PIECES = rows_of({"hash": HashText, "part": integer(least=1)})

@@ -16,7 +16,7 @@ from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import BundleReader, DocumentRow
 from search.bundles.format.verify import group_blobs
 from search.bundles.progress import Progress
-from search.bundles.rows.small_sections import derived_fields, source_fields
+from search.bundles.rows import derived_fields, source_fields
 from search.corpus.blobs import store_blob_file, store_blobs
 from search.corpus.chunk_rows import insert_rows
 from search.corpus.content_ids import place_key

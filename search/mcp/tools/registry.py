@@ -23,7 +23,6 @@ from search.mcp.tools.arguments import (
 )
 from search.mcp.tools.ask import ask_tool
 from search.mcp.tools.documents import codebase_tool
-from search.mcp.tools.fetch import fetch_tool, query_docs_tool, resolve_library_tool, search_tool
 from search.mcp.tools.outputs import (
     AnswerOutput,
     CodeOutput,
@@ -34,6 +33,7 @@ from search.mcp.tools.outputs import (
     ToolOutput,
     add_note,
 )
+from search.mcp.tools.search import fetch_tool, query_docs_tool, resolve_library_tool, search_tool
 
 #: The argument of all tools that names one of the caller's workspaces.
 WORKSPACE: Final = "workspace"

@@ -64,7 +64,7 @@ STRETCH_LINES, STRETCH_BYTES = 300, 40_000
 MOST_LINES, MOST_BYTES = 600, 80_000
 _FENCE = re.compile(rb"[ >]{0,12}(`{3,}|~{3,})(.*)")
 _BLOCK_START = re.compile(rb"[^\s]")
-_HEADING_STRETCHES = re.compile(rb"#{1,6}\s")
+_STRETCH_HEADING = re.compile(rb"#{1,6}\s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def _split_stretches(content: BinaryIO) -> Iterator[Stretch]:
     open_, fence, was_blank = _OpenStretch(), b"", True
     for head, length in line_heads(content):
         is_border = not fence and bool(
-            _HEADING_STRETCHES.match(head) or (was_blank and _BLOCK_START.match(head))
+            _STRETCH_HEADING.match(head) or (was_blank and _BLOCK_START.match(head))
         )  # an indented line continues the list or the code before it
         if open_.last >= open_.first and open_.should_end(is_border=is_border):
             yield open_.stretch()

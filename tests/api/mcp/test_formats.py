@@ -9,7 +9,7 @@ from kebab.people.operator import command_line_access
 from search.engine.search import search
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import FetchArguments, SearchArguments
-from search.mcp.tools.fetch import fetch_tool, hits_output, search_tool
+from search.mcp.tools.search import fetch_tool, hits_output, search_tool
 from search.mcp.tools.token_budget import Frame
 from search.retrieval.types import Mode, SearchQuery
 from tests.api.mcp.shelf import INSTALL, commit

@@ -96,7 +96,7 @@ FAULTS = (
     ),
     Fault(
         name="workspace missing in an export",
-        file="search/bundles/rows/small_sections.py",
+        file="search/bundles/rows.py",
         right="            Document.objects.in_workspace(workspace_id)\n            .filter(id__gt=after,"
         " source__workspace=workspace_id, version__workspace=workspace_id)",
         wrong="            Document.objects.filter(id__gt=after)",

@@ -19,7 +19,7 @@ from search.evaluation.run_topics import TopicRunner
 from search.evaluation.settings import RunSettings
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import SearchArguments
-from search.mcp.tools.fetch import search_tool
+from search.mcp.tools.search import search_tool
 from search.models import AskedQuery, Door
 from search.query_log.buffer import LoggedQuery, QueryLog
 from search.query_log.storage import prune_queries, store_queries

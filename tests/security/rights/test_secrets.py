@@ -19,7 +19,7 @@ from kebab.identity.models import AuditEvent, Role, TokenScope, User
 from kebab.identity.tokens import mint_personal_token, mint_token, verify_token
 from kebab.webhooks.delivery import mail_disabled
 from kebab.webhooks.models import Delivery, Endpoint
-from search.bundles.rows.small_sections import write_small_sections
+from search.bundles.rows import write_small_sections
 from search.mcp.call_context import Call
 from search.mcp.tools.registry import TOOLS, answer_call
 from search.models import Document, SavedSearch, Source

@@ -5,7 +5,7 @@ import pytest
 from ingest.connectors.git.address import file_url, parse_address, repository_url
 from ingest.jobs.queue.request import request_sync
 from search.bundles.importer.importer import ImportRequest, import_bundle
-from search.bundles.rows.small_sections import RowNumbers, section_row, source_fields
+from search.bundles.rows import RowNumbers, section_row, source_fields
 from search.models import Source
 from tests.integration.search.bundles.forgeries import forge, put_fields
 from tests.support.jobs import indexed_texts, work

@@ -1,4 +1,4 @@
-"""Rows of the small sections, which have one JSON object each."""
+"""Rows of a bundle, by section: JSON objects of the small ones, documents, sources, vectors and blobs."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

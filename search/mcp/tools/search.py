@@ -1,4 +1,4 @@
-"""`fetch`: the text of a document, or the text around a hit."""
+"""The tools that search a workspace, read a document, and find libraries and their documentation."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

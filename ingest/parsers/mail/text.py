@@ -1,4 +1,4 @@
-"""Source text of a mail without its encoded content, for mails that can't be split into parts."""
+"""Text of mails: decoded words and bodies, and the source text of mails that have no parts."""
 
 import re
 from bisect import bisect_right

@@ -1,1 +1,0 @@
-"""Rows of a bundle, by section."""
