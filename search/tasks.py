@@ -42,7 +42,7 @@ def prune_changes_task() -> None:
 @shared_task(name="search.prune_answers")
 def prune_answers_task() -> None:
     """Delete answers past their workspace's retention."""
-    from search.answers.history import prune_answers  # it imports all of search
+    from search.answers.conversation import prune_answers  # it imports all of search
 
     with acting_everywhere():
         prune_answers()

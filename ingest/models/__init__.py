@@ -1,12 +1,13 @@
 """Jobs, their items, unreadable files and pages of web sites."""
 
-from ingest.models.item import ItemState, JobItem
 from ingest.models.job import (
     HEEDS_DELETIONS,
     OPEN_STATES,
     READS_DOCUMENTS,
     UPLOAD_KINDS,
+    ItemState,
     Job,
+    JobItem,
     JobKind,
     JobState,
 )

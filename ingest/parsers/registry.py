@@ -38,11 +38,11 @@ from ingest.parsers.markup.tex import parse_tex
 from ingest.parsers.markup.xml import parse_xml
 from ingest.parsers.office.docx import parse_docx
 from ingest.parsers.office.epub import parse_epub
+from ingest.parsers.office.normal_package import visible_text
 from ingest.parsers.office.odf import parse_odf
 from ingest.parsers.office.pptx import parse_pptx
 from ingest.parsers.office.rtf import parse_rtf
 from ingest.parsers.office.text import parse_office_text
-from ingest.parsers.office.visible_text import visible_text
 from ingest.parsers.office.xlsx import parse_xlsx
 from ingest.parsers.omissions import Omission, compare_words
 from ingest.parsers.pdf.parse import parse_pdf

@@ -14,8 +14,7 @@ from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.progress import items_per_s
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
-from search.access.querysets import visible_documents, visible_sources
-from search.access.restrictions import hidden_sources
+from search.access.restrictions import hidden_sources, visible_documents, visible_sources
 from search.embedders.by_language import english_share
 from search.embedders.configured import allowed_embedders, find_maker, workspace_embedder_name
 from search.embedders.spec import DEFAULT

@@ -13,9 +13,8 @@ from kebab.identity.caller import Caller
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from kebab.tenancy.current_workspace import acting_in_step
-from search.answers.conversation import Conversation, find_conversation, find_in_conversation
+from search.answers.conversation import Conversation, find_conversation, find_in_conversation, store_answer
 from search.answers.generation import GenerationOutcome, generate_answer, passage_tokens, quote_best
-from search.answers.history import store_answer
 from search.answers.model.configured import ChatModel, chat_model
 from search.answers.passages import EXTRACTIVE_TOKENS, RetrievalOutcome
 from search.answers.request import AnswerRequest

@@ -3,8 +3,7 @@
 from typing import Any
 
 from kebab.http.api.authentication import TokenAuthentication
-from kebab.people.oauth.connections import SCOPES
-from kebab.people.oauth.server import METADATA_PATH, requested_resource, requested_site
+from kebab.people.oauth.server import METADATA_PATH, SCOPES, requested_resource, requested_site
 
 
 class McpAuthentication(TokenAuthentication):

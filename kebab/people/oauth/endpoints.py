@@ -21,8 +21,7 @@ from kebab.http.rate_limits.rules import count, count_bad_token, parse_limit
 from kebab.http.site_address import site_address
 from kebab.identity.models.oauth import MAX_REDIRECT_URIS, MAX_URI_CHARS
 from kebab.people.oauth.clients import check_redirect_uri, register_client
-from kebab.people.oauth.connections import SCOPES
-from kebab.people.oauth.server import GRANT_TYPES, AuthorizationServer, has_unsafe_text, mcp_resource
+from kebab.people.oauth.server import GRANT_TYPES, SCOPES, AuthorizationServer, has_unsafe_text, mcp_resource
 
 # Of a description of what is wrong.
 _MAX_DETAIL_CHARS: Final = 1_000

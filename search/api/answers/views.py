@@ -40,7 +40,7 @@ from search.answers import (
     answer_question,
 )
 from search.answers.citation_check import AnswerCheck, check_citations
-from search.answers.history import answer_from_row, delete_answer, get_answer, visible_answers
+from search.answers.conversation import answer_from_row, delete_answer, get_answer, visible_answers
 from search.api.query import awaited_seq, make_query
 from search.api.query_fields import AwaitedSeqField, EnumeratedField, FilterFields, RecencyField, drop_nulls
 from search.api.search import json_response

@@ -10,7 +10,7 @@ from kebab.errors import NotFound
 from kebab.identity.models import Workspace
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage, list_page
 from search.answers.citation_check import check_citations
-from search.answers.history import (
+from search.answers.conversation import (
     answer_from_row,
     can_review_all,
     conversation_turns,

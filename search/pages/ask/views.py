@@ -12,7 +12,7 @@ from kebab.errors import NotFound, Problem
 from kebab.identity.models import Workspace
 from kebab.pages.page import ActionPage, HtmxHttpRequest, WorkspacePage, apply_problem, list_page
 from search.answers import Answer, answer_question
-from search.answers.history import (
+from search.answers.conversation import (
     answer_from_row,
     can_review_all,
     conversation_starts,

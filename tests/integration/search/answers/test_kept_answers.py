@@ -9,7 +9,7 @@ from django.utils import timezone
 from kebab.identity.models import Group, Role
 from kebab.identity.models.workspace import Workspace
 from kebab.people.workspaces import store_settings
-from search.answers.history import prune_answers, store_answer
+from search.answers.conversation import prune_answers, store_answer
 from search.corpus import delete_documents
 from search.models import AnswerDocument, Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
