@@ -7,6 +7,7 @@ from functools import partial
 
 from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
+from search.embedders.query_language import guess_language
 from search.engine.corpus import Corpus
 from search.mirror.files import MirrorError
 from search.mirror.query.exact import ExactLeg
@@ -18,7 +19,7 @@ from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply_floor
 from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
-from search.retrieval.fusion.scores import vector_share_of
+from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_of
 from search.retrieval.text.unicode_scripts import count_words
 from search.retrieval.types import Group, Mode, SearchQuery
 from search.settings.search_settings import SearchSettings
@@ -67,7 +68,7 @@ def find_candidates(
         executor=executor if query.mode is Mode.HYBRID and _is_large(view) else None,
         fusion=query.fusion or settings.fusion,
         k_rrf=settings.rrf_k,
-        vector_share=_vector_share(query, settings.vector_share),
+        vector_share=_vector_share(query, settings.vector_share, view, vector),
     )
     ranked, copies = _fold_copies(corpus, view, ranked)
     ranked = _apply_floor(corpus, query, ranked, vector)
@@ -122,11 +123,22 @@ def _choose_legs(
     return [words, *others, *([exact] if exact is not None and exact.has_names else [])]
 
 
-def _vector_share(query: SearchQuery, share: float) -> float:
-    """Return the share of the vectors in hybrid mode, smaller for a query of a few words."""
+def _vector_share(query: SearchQuery, share: float, view: MirrorView | None, vector: VectorLeg) -> float:
+    """Return the share of the vectors in hybrid mode, smaller for a query of a few words.
+
+    It is greater for one in a language that no document is in, where words are found by chance.
+    """
     text = query.effective_channels.vector
+    if vector.crosses_languages and view is not None and _is_in_no_document(text, view):
+        return max(share, ACROSS_LANGUAGES_SHARE)
     is_short = query.mode is Mode.HYBRID and len(text) <= _SHORT_CHARS
     return vector_share_of(share, count_words(text)) if is_short else share
+
+
+def _is_in_no_document(text: str, view: MirrorView) -> bool:
+    language = guess_language(text, is_certain=True)
+    languages = view.collection.document_languages(view.connection)
+    return language is not None and all(each.partition("-")[0] != language for each in languages)
 
 
 def _fold_copies(

@@ -11,6 +11,7 @@ import numpy as np
 from django.db import OperationalError
 
 from search.embedders.base import Embedder
+from search.embedders.bert.model import MULTILINGUAL_MODEL
 from search.embedders.query_language import knows_language
 from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.retrieval.deadline import is_over
@@ -92,6 +93,11 @@ class VectorLeg:
         self.space = space
         #: The message that the stored vectors are another model's than this process embeds queries with.
         self.mismatch = describe_mismatch(space, None if embedder is None else embedder.space)
+
+    @property
+    def crosses_languages(self) -> bool:
+        """Return whether it finds passages in other languages than the query's."""
+        return self.space is not None and self.space.model == MULTILINGUAL_MODEL
 
     @cached_property
     def disabled_reason(self) -> str | None:

@@ -120,15 +120,16 @@ class Collection:
 
     def main_language(self, connection: apsw.Connection) -> str:
         """Return the language of most of its documents; '' without any document."""
-        return next(iter(self._read_languages(connection)), "")
+        return next(iter(self.document_languages(connection)), "")
 
     def languages(self, connection: apsw.Connection) -> str | None:
         """Return the languages of its documents that have stems of their own, as `languages_of` does."""
         if not self._stemmed:
-            self._stemmed.append(languages_of(self._read_languages(connection)))
+            self._stemmed.append(languages_of(self.document_languages(connection)))
         return self._stemmed[0]
 
-    def _read_languages(self, connection: apsw.Connection) -> list[str]:
+    def document_languages(self, connection: apsw.Connection) -> Sequence[str]:
+        """Return the languages of its documents, as they are stored."""
         if not self._languages:
             sql = _LANGUAGES.format(condition="" if self.keys is None else _OF_SOURCES)
             rows = connection.execute(sql, () if self.keys is None else (json.dumps(self.keys),))

@@ -132,6 +132,8 @@ def reciprocal_rank_fusion(
 
 #: Share of the vector leg; the lexical leg has the rest. The best of 0.6, 0.65, …, 0.85.
 VECTOR_SHARE: Final = 0.7
+#: Its least share for a query in a language that no document is in.
+ACROSS_LANGUAGES_SHARE: Final = 0.9
 # The part of that share that it has for a query of so few words, which tell a model little: 0.5, 0.55, 0.6.
 _SHORT_QUERY_PARTS: Final[Mapping[int, float]] = {1: 10 / 14, 2: 11 / 14, 3: 12 / 14}
 _SPREAD = 3.0

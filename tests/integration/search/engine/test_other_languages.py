@@ -3,6 +3,9 @@
 import pytest
 
 from search.embedders import configured
+from search.engine import candidates
+from search.retrieval.fusion.ranking import rank_candidates
+from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, VECTOR_SHARE
 from search.retrieval.types import Mode
 from tests.support.corpus import write
 from tests.support.search import ask, embed, sync
@@ -43,3 +46,19 @@ def test_sentences_are_compared_for_other_languages_only(filled, embedder):
     ask(filled, QUESTION, Mode.LEXICAL, snippet_chars=80)
     ask(filled, QUESTION, Mode.HYBRID, snippet_chars=5_000)  # the whole passage fits
     assert embedder.passages == before
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [(QUESTION, VECTOR_SHARE), ("Combien de jours de congés pour les employés?", ACROSS_LANGUAGES_SHARE)],
+)
+def test_words_count_less_in_a_language_that_no_document_is_in(filled, monkeypatch, text, share):
+    shares = []
+
+    def spy(*args, vector_share, **options):
+        shares.append(vector_share)
+        return rank_candidates(*args, vector_share=vector_share, **options)
+
+    monkeypatch.setattr(candidates, "rank_candidates", spy)
+    ask(filled, text, Mode.HYBRID)
+    assert set(shares) == {share}
