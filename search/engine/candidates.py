@@ -30,6 +30,8 @@ from search.vectors.leg import VectorLeg, warn_of_mismatch
 _CONCURRENT_FROM = 200_000
 # Limits of the floor by model.
 _CONTRASTS: dict[str, float | None] = {ENGLISH_MODEL: None, MULTILINGUAL_MODEL: MULTILINGUAL_CONTRAST}
+# Fewer documents in a language than this share are taken for errors of its recognition.
+_LEAST_SHARE = 0.01
 # A longer query is none of a few words.
 _SHORT_CHARS = 60
 _LEGS: Mapping[Mode, tuple[LegName, ...]] = {
@@ -137,8 +139,9 @@ def _vector_share(query: SearchQuery, share: float, view: MirrorView | None, vec
 
 def _is_in_no_document(text: str, view: MirrorView) -> bool:
     language = guess_language(text, is_certain=True)
-    languages = view.collection.document_languages(view.connection)
-    return language is not None and all(each.partition("-")[0] != language for each in languages)
+    counts = view.collection.document_languages(view.connection)
+    own = sum(count for lang, count in counts.items() if lang.partition("-")[0] == language)
+    return language is not None and own < _LEAST_SHARE * sum(counts.values())
 
 
 def _fold_copies(

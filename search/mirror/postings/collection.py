@@ -69,7 +69,7 @@ class ContributionCache:
                 self._entries -= max(1, len(evicted))
 
 
-_LANGUAGES = "SELECT lang FROM documents{condition} GROUP BY lang ORDER BY count(*) DESC, lang"
+_LANGUAGES = "SELECT lang, count(*) FROM documents{condition} GROUP BY lang ORDER BY count(*) DESC, lang"
 _OF_SOURCES = " WHERE source_key IN (SELECT value FROM json_each(?))"
 # A blob's length is known without reading it.
 _SIZES = (
@@ -97,7 +97,7 @@ class Collection:
     keys: tuple[str, ...] | None = None
     contribution_cache: ContributionCache = field(init=False, compare=False)
     # Of its documents, the most frequent one first. Computed on first use: counting takes milliseconds.
-    _languages: list[str] = field(default_factory=list, init=False, compare=False)
+    _languages: dict[str, int] = field(default_factory=dict, init=False, compare=False)
     _stemmed: list[str | None] = field(default_factory=list, init=False, compare=False)
     _attributes: dict[str, Attribute] = field(default_factory=dict, init=False, compare=False)
     _orders: dict[Sort, np.ndarray] = field(default_factory=dict, init=False, compare=False)
@@ -128,12 +128,12 @@ class Collection:
             self._stemmed.append(languages_of(self.document_languages(connection)))
         return self._stemmed[0]
 
-    def document_languages(self, connection: apsw.Connection) -> Sequence[str]:
-        """Return the languages of its documents, as they are stored."""
+    def document_languages(self, connection: apsw.Connection) -> Mapping[str, int]:
+        """Return the number of its documents by language, as it is stored, the most frequent first."""
         if not self._languages:
             sql = _LANGUAGES.format(condition="" if self.keys is None else _OF_SOURCES)
             rows = connection.execute(sql, () if self.keys is None else (json.dumps(self.keys),))
-            self._languages[:] = [str(language) for (language,) in rows]
+            self._languages.update((str(language), int(documents)) for language, documents in rows)
         return self._languages
 
     def mask(self, connection: apsw.Connection, condition: Condition) -> np.ndarray:
