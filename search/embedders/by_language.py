@@ -48,7 +48,7 @@ def model_for(workspace: Workspace, searches: Iterable[str] | None = None) -> st
     if share is None:
         return present
     limit = FEW_OTHERS if present == MULTILINGUAL else MANY_OTHERS
-    return MULTILINGUAL if 1 - share >= limit else ENGLISH
+    return MULTILINGUAL if share <= 1 - limit else ENGLISH
 
 
 def wants_other_model(workspace: Workspace) -> bool:

@@ -33,8 +33,7 @@ class NearestSentences:
         self._budget -= len(texts)
         try:
             query = self._embedder.embed_query(self._query)
-            # Embedders are told apart by identity.
-            vectors = [_vector_of(self._embedder, text) for text in texts]  # type: ignore[arg-type]
+            vectors = [_vector_of(self._embedder, text) for text in texts]  # type: ignore[arg-type]  # hashed by identity
             return int(np.argmax([vector @ query for vector in vectors]))
         except EmbedderUnavailable:
             return None

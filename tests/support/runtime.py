@@ -16,5 +16,5 @@ def renew_runtime() -> None:
 
 def use_reranker(monkeypatch, reranker) -> None:
     """Let searches use this reranker, None for none."""
-    for module in ("engine.run", "answers.passages", "evaluation.guard", "api.context_pack"):
+    for module in ("engine.run", "answers.passages", "evaluation.guard", "api.search"):
         monkeypatch.setattr(f"search.{module}.reranker", lambda: reranker)

@@ -41,9 +41,9 @@ def _isolated_settings(folder):
 
 
 @contextmanager
-def _embedded_workspace(folder):
-    """Yield an empty workspace that the default model embeds, which searches use, too."""
-    with override_settings(KEBAB_EMBEDDER="default", **_isolated_settings(folder)):
+def _embedded_workspace(folder, embedder="default"):
+    """Yield an empty workspace that a local model embeds, which searches use, too."""
+    with override_settings(KEBAB_EMBEDDER=embedder, **_isolated_settings(folder)):
         configured.clear_query_caches()
         workspace = make_workspace()
         yield workspace
@@ -55,9 +55,9 @@ def _embedded_workspace(folder):
 
 @pytest.fixture(scope="module")
 def judged_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
-    """Yield the judged set in a workspace."""
+    """Yield the judged set in a workspace with the English model, of which its floors are."""
     folder = tmp_path_factory.mktemp("judged")
-    with django_db_blocker.unblock(), _embedded_workspace(folder) as workspace:
+    with django_db_blocker.unblock(), _embedded_workspace(folder, "english") as workspace:
         judged_set.load(workspace, folder / "set")
         yield workspace
 

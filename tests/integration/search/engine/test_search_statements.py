@@ -69,9 +69,9 @@ def snippets_asked(monkeypatch):
     """Return a list that collects the texts snippets are made of."""
     asked, build = [], SnippetBuilder.build
 
-    def note_text(builder, text, max_chars):
+    def note_text(builder, text, *args):
         asked.append(text)
-        return build(builder, text, max_chars)
+        return build(builder, text, *args)
 
     monkeypatch.setattr(SnippetBuilder, "build", note_text)
     return asked
