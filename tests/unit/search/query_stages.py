@@ -116,7 +116,7 @@ STAGES = {
     "plain match": lambda text: build_plain_match(parse_query(text).terms, STEMMED, _frequencies, _RULES),
     "match": lambda text: _ignore_invalid(compile_match, text, _frequencies),
     "completed match": lambda text: _ignore_invalid(
-        compile_match, text, _frequencies, complete=lambda word: []
+        compile_match, text, _frequencies, complete=lambda word, others: ()
     ),
     "content": lambda text: content_units(parse_query(text).terms, STEMMED),
     "snippet": _mark_snippet,
