@@ -28,7 +28,6 @@ from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
 from search.context.types import BudgetUnit
-from search.embedders.bert.model import MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.engine.corpus import mirror_source
 from search.engine.nearest_sentences import NearestSentences
@@ -128,7 +127,7 @@ def find_passages(
 
 
 def _nearest_sentences(workspace: Workspace, scope: SearchScope, text: str) -> NearestSentences | None:
-    if scope.space is None or scope.space.model != MULTILINGUAL_MODEL:
+    if scope.space is None or not scope.space.crosses_languages:
         return None
     embedder = embedder_for_queries(workspace, scope.space)
     return None if embedder is None else NearestSentences(embedder, text, budget=_MOST_QUOTES)

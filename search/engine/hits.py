@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from kebab.identity.models import Workspace
 from search.access.scope import SearchScope
-from search.embedders.bert.model import MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.embedders.query_language import guess_language
 from search.engine.nearest_sentences import NearestSentences
@@ -110,7 +109,7 @@ class HitBuilder:
         self._query = query
         self._match = match
         self._space = space
-        self._crosses_languages = space is not None and space.model == MULTILINGUAL_MODEL
+        self._crosses_languages = space is not None and space.crosses_languages
         self._index_version = index_version
         self._with_snippets = with_snippets
         self._analysis = analysis_for(workspace)

@@ -11,7 +11,6 @@ import numpy as np
 from django.db import OperationalError
 
 from search.embedders.base import Embedder
-from search.embedders.bert.model import MULTILINGUAL_MODEL
 from search.embedders.query_language import knows_language
 from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.retrieval.deadline import is_over
@@ -97,7 +96,7 @@ class VectorLeg:
     @property
     def crosses_languages(self) -> bool:
         """Return whether it finds passages in other languages than the query's."""
-        return self.space is not None and self.space.model == MULTILINGUAL_MODEL
+        return self.space is not None and self.space.crosses_languages
 
     @cached_property
     def disabled_reason(self) -> str | None:

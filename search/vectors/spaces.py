@@ -12,6 +12,7 @@ from django.db.models.functions import JSONObject
 
 from kebab.identity.models import Workspace
 from search.embedders.base import SpaceIdentity
+from search.embedders.bert.model import MULTILINGUAL_MODEL
 from search.models import Document, EmbeddingSpace, SpaceState
 from search.retrieval.index_version import vector_version
 
@@ -75,6 +76,11 @@ class LiveSpace:
     #: Share of documents in a language of the model, among those with a known language, in [0, 1].
     known_share: float | None
     is_indexed: bool
+
+    @property
+    def crosses_languages(self) -> bool:
+        """Return whether queries find passages in other languages than their own."""
+        return self.model == MULTILINGUAL_MODEL
 
     @property
     def index_version(self) -> str:

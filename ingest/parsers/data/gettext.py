@@ -45,7 +45,9 @@ def parse_gettext(content: bytes, file: FileType) -> Outline:
         else:
             facts = ((one_line("".join(field.text)), field) for field in entry)
             writer.add(
-                "", entry[0].span, [(_shown(text, each.keyword), each.span) for text, each in facts if text]
+                "",
+                entry[0].span,
+                [(_say_context(text, each.keyword), each.span) for text, each in facts if text],
             )
     if not writer.lines:
         raise ValueError("it lacks strings")
@@ -77,7 +79,7 @@ def _entries(lines: Sequence[str]) -> Iterator[list[_Field]]:
         yield entry
 
 
-def _shown(text: str, keyword: str) -> str:
+def _say_context(text: str, keyword: str) -> str:
     return f"Context: {text}" if keyword == "msgctxt" else text
 
 
