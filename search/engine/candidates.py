@@ -1,9 +1,11 @@
 """Candidates of a search: the legs that look for them, their fusion, the folding of copies, and the floor."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
 
 from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
@@ -20,6 +22,7 @@ from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply
 from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
 from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_of
+from search.retrieval.query.conditions import one_of
 from search.retrieval.text.unicode_scripts import count_words
 from search.retrieval.types import Group, Mode, SearchQuery
 from search.settings.search_settings import SearchSettings
@@ -71,6 +74,7 @@ def find_candidates(
         fusion=query.fusion or settings.fusion,
         k_rrf=settings.rrf_k,
         vector_share=_vector_share(query, settings.vector_share, view, vector),
+        is_foreign=_other_languages(query, view, vector),
     )
     ranked, copies = _fold_copies(corpus, view, ranked)
     ranked = _apply_floor(corpus, query, ranked, vector)
@@ -135,6 +139,22 @@ def _vector_share(query: SearchQuery, share: float, view: MirrorView | None, vec
         return max(share, ACROSS_LANGUAGES_SHARE)
     is_short = query.mode is Mode.HYBRID and len(text) <= _SHORT_CHARS
     return vector_share_of(share, count_words(text)) if is_short else share
+
+
+def _other_languages(
+    query: SearchQuery, view: MirrorView | None, vector: VectorLeg
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Return what tells chunks in other languages than the query's; None if it tells none or all."""
+    if view is None or query.mode is not Mode.HYBRID or not vector.crosses_languages:
+        return None
+    known = [lang for lang in view.collection.document_languages(view.connection) if lang != "und"]
+    asked = guess_language(query.effective_channels.vector) if len(known) > 1 else None
+    others = tuple(lang for lang in known if lang.partition("-")[0] != asked)
+    if asked is None or not 0 < len(others) < len(known):
+        return None
+    is_other = np.append(view.collection.mask(view.connection, one_of("lang", others)), False)
+    # Row -1, of a chunk that the mirror lacks, is the one appended.
+    return lambda ids: is_other[view.rows_of(ids)]
 
 
 def _is_in_no_document(text: str, view: MirrorView) -> bool:

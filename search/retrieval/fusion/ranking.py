@@ -21,6 +21,7 @@ from search.retrieval.fusion.legs import (
     unpack_ids,
 )
 from search.retrieval.fusion.scores import (
+    LANGUAGE_BONUS,
     RRF_K,
     VECTOR_SHARE,
     bm25_magnitudes,
@@ -210,8 +211,12 @@ def rank_candidates(
     fusion: Fusion = Fusion.RRF,
     k_rrf: int = RRF_K,
     vector_share: float = VECTOR_SHARE,
+    is_foreign: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Ranking:
     """Rank the candidates of the legs: in the leg's order in a single mode, fused in hybrid.
+
+    `is_foreign` tells the chunks, (m,) ID, in other languages than the query's: a model finds them less
+    similar than its own language's, which convex fusion makes up for (`LANGUAGE_BONUS`).
 
     Raises: ValueError for a single mode with other than one leg.
     """
@@ -230,13 +235,18 @@ def rank_candidates(
     if exact is not None and weights["exact"] < ALONE_WEIGHT and not exact.is_decisive:
         fused_ranks = _lift_common_first(candidates.ranks)
     known: dict[LegName, np.ndarray] = {}
+    bonus: np.ndarray | float = 0.0
     if fusion is Fusion.CONVEX:
         known = score_by_legs(candidates, lists)
+        if is_foreign is not None and "vector" in lists:
+            bonus = LANGUAGE_BONUS * is_foreign(candidates.ids)
+            places = _rank_found(candidates.scores["vector"] + bonus, fused_ranks["vector"])
+            fused_ranks = {**fused_ranks, "vector": places}
         scoring_started, started = started, time.perf_counter()
         timings["scoring"] = (started - scoring_started) * 1000
     if known:
         fused = convex_combination(
-            _comparable(known),
+            _comparable(known, bonus),
             fused_ranks,
             weights,
             vectors_at=_vectors_at(candidates, lists),
@@ -285,9 +295,23 @@ def _degraded_legs(results: LegResults) -> tuple[LegName, ...]:
     return tuple(name for name in _LEG_ORDER if name in by_leg and not by_leg[name].is_complete)
 
 
-def _comparable(known: Mapping[LegName, np.ndarray]) -> dict[LegName, np.ndarray]:
+def _rank_found(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Return the ranks, (m,) int64 from 1, of candidates by other scores, 0 for one that was not found."""
+    order = np.lexsort((ranks, -scores, ranks == 0))
+    places = np.empty_like(ranks)
+    places[order] = np.arange(1, len(order) + 1)
+    places[ranks == 0] = 0
+    return places
+
+
+def _comparable(
+    known: Mapping[LegName, np.ndarray], vector_bonus: np.ndarray | float
+) -> dict[LegName, np.ndarray]:
     # The public lexical score squeezes bm25 below 1, where good and best scores hardly differ.
-    return {name: bm25_magnitudes(each) if name == "lexical" else each for name, each in known.items()}
+    return {
+        name: bm25_magnitudes(each) if name == "lexical" else each + vector_bonus
+        for name, each in known.items()
+    }
 
 
 def _vectors_at(

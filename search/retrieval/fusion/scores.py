@@ -132,6 +132,9 @@ def reciprocal_rank_fusion(
 
 #: Share of the vector leg; the lexical leg has the rest. The best of 0.6, 0.65, …, 0.85.
 VECTOR_SHARE: Final = 0.7
+#: Added to its score of a passage in another language than the query's, as a model finds those in the query's
+#: language more similar: 0.01 of cosine (docs/measurements/languages.md).
+LANGUAGE_BONUS: Final = 0.005
 #: Its least share for a query in a language that no document is in.
 ACROSS_LANGUAGES_SHARE: Final = 0.9
 # The part of that share that it has for a query of so few words, which tell a model little: 0.5, 0.55, 0.6.

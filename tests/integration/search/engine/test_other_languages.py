@@ -4,6 +4,7 @@ import pytest
 
 from search.embedders import configured
 from search.engine import candidates
+from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.fusion.ranking import rank_candidates
 from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, VECTOR_SHARE
 from search.retrieval.types import Mode
@@ -62,3 +63,29 @@ def test_words_count_less_in_a_language_that_no_document_is_in(filled, monkeypat
     monkeypatch.setattr(candidates, "rank_candidates", spy)
     ask(filled, text, Mode.HYBRID)
     assert set(shares) == {share}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [(QUESTION, {"en.md"}), ("When does the canteen open?", {"de.md"})]
+)
+def test_documents_in_other_known_languages_are_told_apart(filled, monkeypatch, text, told):
+    tellers = []
+
+    def spy(*args, is_foreign, **options):
+        tellers.append(is_foreign)
+        return rank_candidates(*args, is_foreign=is_foreign, **options)
+
+    monkeypatch.setattr(candidates, "rank_candidates", spy)
+    hits = ask(filled, text, Mode.HYBRID).hits
+    is_told = tellers[-1](pack_ids([hit.chunk_id for hit in hits])).tolist()
+    assert {hit.doc_path for hit, is_other in zip(hits, is_told, strict=True) if is_other} == told
+
+
+def test_nothing_is_told_apart_among_documents_of_one_language(workspace, embedder, monkeypatch):
+    write(workspace, "de.md", "Die Kantine öffnet mittags.", lang="de")
+    sync(workspace)
+    embed(workspace)
+    monkeypatch.setattr(candidates, "one_of", None)
+    assert [hit.doc_path for hit in ask(workspace, "When does the canteen open?", Mode.HYBRID).hits] == [
+        "de.md"
+    ]

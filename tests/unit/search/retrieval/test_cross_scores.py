@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from search.retrieval.types import Fusion
-from tests.unit.search.retrieval.static_legs import OFF, StaticLeg, hide, names, rank, result, scores_by_name
+from tests.unit.search.retrieval.static_legs import (
+    OFF,
+    StaticLeg,
+    hide,
+    ids_of,
+    names,
+    rank,
+    result,
+    scores_by_name,
+)
 
 
 def scoring(names_, scores=None, *, scored=None, **options):
@@ -52,6 +61,18 @@ def test_scores_of_both_legs_decide():
     steep = StaticLeg("lexical", scoring("ab", [0.999, 0.5], scored={"c": 0.998}))
     flat = StaticLeg("lexical", scoring("ab", [0.999, 0.5], scored={"c": 0.5}))
     assert scores_by_name(convex(steep, vector))["c"] > scores_by_name(convex(flat, vector))["c"]
+
+
+@pytest.mark.parametrize("words", ["", "abc"])
+def test_passages_in_other_languages_are_lifted_by_little(words):
+    """The vectors alone decide where no passage has a word; c is too far behind, public scores stay."""
+    vector = StaticLeg("vector", scoring("abc", [0.8, 0.797, 0.79]))
+    lexical = StaticLeg("lexical", scoring(words, [0.5] * len(words), scored=dict.fromkeys("abc", 0.5)))
+    lifted = convex(lexical, vector, is_foreign=lambda ids: np.isin(ids, ids_of("bc")))
+    assert (names(convex(lexical, vector)), names(lifted)) == (list("abc"), list("bac"))
+    assert lifted.ranks["vector"].tolist() == [2, 1, 3]
+    by_ranks = rank(lexical, vector, is_foreign=lambda ids: np.isin(ids, ids_of("bc")))
+    assert names(by_ranks) == list("abc")
 
 
 def test_convex_fusion_smooths_over_the_vectors_that_a_leg_has():
