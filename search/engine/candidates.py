@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.embedders.query_language import guess_language
 from search.engine.corpus import Corpus
-from search.mirror.files import MirrorError
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.listing import ListingLeg
@@ -19,7 +17,7 @@ from search.mirror.query.view import MirrorView
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply_floor
-from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName
+from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName, LegResult
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
 from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_of
 from search.retrieval.query.conditions import one_of
@@ -56,6 +54,8 @@ class Candidates:
     ranked: Ranking
     #: Chunk ids of the copies of a text, by that of the one in the list.
     copies: Mapping[str, tuple[str, ...]]
+    #: The query's words, looked up in vector mode for the floor alone; None if they were not.
+    words: LegResult | None
 
 
 def find_candidates(
@@ -63,22 +63,25 @@ def find_candidates(
 ) -> Candidates:
     """Rank what the legs find, at least the best `window`; the legs of a large corpus run concurrently."""
     settings = SearchSettings.of(corpus.workspace)
-    vector = _vector_leg(corpus, query)
+    is_concurrent = executor is not None and query.mode is Mode.HYBRID and _is_large(view)
+    vector = _vector_leg(corpus.without_view() if is_concurrent else corpus, query)
     legs = _choose_legs(corpus, query, view, vector, settings.breadcrumb_weight)
     ranked = rank_candidates(
         query.mode,
         legs,
         corpus.check_visible,
         k=window,
-        executor=executor if query.mode is Mode.HYBRID and _is_large(view) else None,
+        executor=executor if is_concurrent else None,
         fusion=query.fusion or settings.fusion,
         k_rrf=settings.rrf_k,
         vector_share=_vector_share(query, settings.vector_share, view, vector),
         is_foreign=_other_languages(query, view, vector),
     )
     ranked, copies = _fold_copies(corpus, view, ranked)
-    ranked = _apply_floor(corpus, query, ranked, vector)
-    return Candidates(view=view, vector=vector, legs=legs, ranked=ranked, copies=copies)
+    words = ranked.results.get("lexical") or _look_up_words(corpus, query, ranked)
+    contrast = CONTRAST if vector.space is None else _CONTRASTS.get(vector.space.model, CONTRAST)
+    ranked = apply_floor(ranked, words, contrast=contrast, leaves_out=query.floor)
+    return Candidates(view=view, vector=vector, legs=legs, ranked=ranked, copies=copies, words=words)
 
 
 def is_blank(query: SearchQuery) -> bool:
@@ -173,18 +176,13 @@ def _fold_copies(
     return (ranked, {}) if keys is None else fold_copies(*lower_headings(ranked, keys))
 
 
-def _apply_floor(corpus: Corpus, query: SearchQuery, ranked: Ranking, vector: VectorLeg) -> Ranking:
-    """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
-    contrast = CONTRAST if vector.space is None else _CONTRASTS.get(vector.space.model, CONTRAST)
-    apply = partial(apply_floor, ranked, contrast=contrast, leaves_out=query.floor)
-    if query.is_listing or query.mode is not Mode.VECTOR or not len(ranked):
-        return apply(ranked.lists.get("lexical"))
+def _look_up_words(corpus: Corpus, query: SearchQuery, ranked: Ranking) -> LegResult | None:
+    if corpus.view is None or query.mode is not Mode.VECTOR or not len(ranked):
+        return None
     try:
-        with corpus.open_mirror(may_build=False) as view:
-            words = LexicalLeg(view, query.effective_channels.vector, is_unfinished=query.prefix)
-            return apply(words.search(0))
-    except (MirrorError, InvalidQuery):
-        return ranked
+        return LexicalLeg(corpus.view, query.effective_channels.vector, is_unfinished=query.prefix).search(0)
+    except InvalidQuery:
+        return None
 
 
 def _is_large(view: MirrorView | None) -> bool:

@@ -1,7 +1,8 @@
 """The corpus of a search: its mirror, its vectors, and the chunks that its reader may see."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 import apsw
 import numpy as np
@@ -18,6 +19,8 @@ from search.mirror.query.view import MirrorSource, MirrorView
 from search.retrieval.fusion.copies import CopyKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
+T = TypeVar("T")
+
 # Chunks that PostgreSQL finds by their ids to compare their vectors.
 _MAX_PASSING = 20_000
 
@@ -31,10 +34,15 @@ class Corpus:
         self.scope = scope
         self.trusts_mirror = trusts_mirror
         self._mirror = mirror_source(workspace, scope)
+        #: The mirror while it is open.
+        self.view: MirrorView | None = None
 
     @contextmanager
     def open_mirror(self, *, may_build: bool = True) -> Iterator[MirrorView]:
-        """Open the mirror; built within a limit if there is none and it may be. Raises MirrorError."""
+        """Open the mirror; built within a limit if there is none and it may be. Raises MirrorError.
+
+        Until it is closed, the other methods read this view, too, in the same thread.
+        """
         local_mirrors.record_use(self.scope)
         with ExitStack() as stack:
             try:
@@ -45,7 +53,13 @@ class Corpus:
                 with stage("mirror"):
                     local_mirrors.ensure_mirror(self.workspace.pk, self.scope.head_seq)
                 view = stack.enter_context(self._mirror.open())
+            self.view = view
+            stack.callback(setattr, self, "view", None)
             yield view
+
+    def without_view(self) -> "Corpus":
+        """Return the corpus for a thread beside the one that reads the open view."""
+        return Corpus(self.workspace, self.scope, trusts_mirror=self.trusts_mirror)
 
     def is_current(self, view: MirrorView) -> bool:
         """Return whether the mirror shows the head of the log that the scope saw, and is trusted."""
@@ -55,23 +69,14 @@ class Corpus:
 
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return which of the chunks are visible: by the mirror if it is current, else by Postgres."""
-        try:
-            if not self.trusts_mirror:
-                return read_visible(self.scope, ids)
-            with self._mirror.open_for_leg() as view:
-                if self.is_current(view):
-                    return view.check_visible(ids)
-        except (MirrorError, apsw.InterruptError):
-            pass
-        return read_visible(self.scope, ids)
+        found: np.ndarray | None = None
+        if self.trusts_mirror:
+            found = self._read(lambda view: view.check_visible(ids) if self.is_current(view) else None)
+        return read_visible(self.scope, ids) if found is None else found
 
     def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
         """Return the keys that tell copies among chunks; None without a mirror."""
-        try:
-            with self._mirror.open_for_leg() as view:
-                return view.copy_keys(ids)
-        except (MirrorError, apsw.InterruptError):
-            return None
+        return self._read(lambda view: view.copy_keys(ids))
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
         """Return up to `limit` visible chunks nearest to `point`."""
@@ -85,14 +90,32 @@ class Corpus:
 
     def _find_passing(self) -> np.ndarray | None:
         """Return the ids of the chunks that pass by a current mirror; None without one, or for too many."""
+
+        def read(view: MirrorView) -> np.ndarray | None:
+            if not self.is_current(view) or np.count_nonzero(view.passes) > _MAX_PASSING:
+                return None
+            passing: np.ndarray = view.collection.chunks.ids[np.flatnonzero(view.passes)]
+            return passing
+
+        return self._read(read)
+
+    def _read(self, read: Callable[[MirrorView], T]) -> T | None:
+        """Return what `read` returns; None without a mirror, or when the time of a leg is up.
+
+        Raises MirrorError for the mirror that is open: whoever opened it goes on without.
+        """
         try:
-            with self._mirror.open_for_leg() as view:
-                if self.is_current(view) and np.count_nonzero(view.passes) <= _MAX_PASSING:
-                    passing: np.ndarray = view.collection.chunks.ids[np.flatnonzero(view.passes)]
-                    return passing
-        except (MirrorError, apsw.InterruptError):
-            pass
-        return None
+            if self.view is None:
+                with self._mirror.open_for_leg() as view:
+                    return read(view)
+            with self.view.limited_time():
+                return read(self.view)
+        except apsw.InterruptError:
+            return None
+        except MirrorError:
+            if self.view is not None:
+                raise
+            return None
 
 
 def mirror_source(workspace: Workspace, scope: SearchScope) -> MirrorSource:

@@ -97,16 +97,20 @@ def run_search(
     InvalidQuery, CandidatesLost.
     """
     run = partial(_run, corpus, stages, with_snippets=with_snippets, executor=executor)
-    if not query.is_listing and (query.mode is Mode.VECTOR or is_blank(query)):
+    if not query.is_listing and is_blank(query):
         return run(query, None)
+    needs_words = query.is_listing or query.mode is not Mode.VECTOR
     try:
-        with corpus.open_mirror() as view:
+        with corpus.open_mirror(may_build=needs_words) as view:
+            if not needs_words:
+                return run(query, None)
             if query.is_listing:
                 return run(query, view)
             searched, corrected = correct_words(corpus.workspace, view, query)
             return run(searched, view, corrected)
     except MirrorError:
-        DEGRADED.add("lexical", "out_of_time")
+        if needs_words:
+            DEGRADED.add("lexical", "out_of_time")
         return run(query, None)
 
 
@@ -153,7 +157,7 @@ def _run(
             corpus.workspace,
             corpus.scope,
             query,
-            match,
+            found.words.match if isinstance(found.words, LexicalResult) else None,
             space=found.vector.space,
             index_version=version,
             with_snippets=with_snippets,

@@ -28,12 +28,12 @@ _BUSY_TIMEOUT_MS = 5_000
 
 
 @contextmanager
-def translate_damage(path: Path) -> Iterator[None]:
+def translate_damage(path: Path | str) -> Iterator[None]:
     """Turn SQLite's errors about a corrupt file into MirrorDamaged."""
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError, apsw.NoFTS5Error) as error:
-        raise MirrorDamaged(f"{path.name}: {error}") from error
+        raise MirrorDamaged(f"{Path(path).name}: {error}") from error
 
 
 @contextmanager

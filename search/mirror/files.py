@@ -33,6 +33,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from kebab.runtime.durable_files import hold_existing, is_at, lock_within, sync_to_disk
@@ -97,6 +98,7 @@ class MirrorFiles:
     directory: Path
 
     @classmethod
+    @lru_cache(maxsize=1_024)
     def of(cls, root: Path, workspace_id: uuid.UUID) -> "MirrorFiles":
         """Return the files of `workspace_id` below `root`."""
         return cls(root / str(workspace_id))

@@ -59,6 +59,7 @@ class OpenCodes:
 
     base: CodeTable
     place: SnapshotPosition
+    path: Path
     file_identity: tuple[int, int]
     since: list[CodeTable] = field(default_factory=list)
     #: The epoch of the space and the head of the log at the last update.
@@ -101,7 +102,7 @@ class CodeCache:
     def codes(self, scope: SearchScope, space: LiveSpace) -> Codes | None:
         """Return the codes of a space with all vectors written before the search; None without codes."""
         entry = self._get(space.space_id)
-        if entry is None or entry.file_identity != _file_identity(self._path(scope.workspace_id, space)):
+        if entry is None or entry.file_identity != _file_identity(entry.path):
             self._close(space.space_id)  # the file was deleted, or rebuilt by another process
             entry = self._open(scope.workspace_id, space)
         if entry is None:
@@ -184,7 +185,8 @@ class CodeCache:
         found = read_codes(path)
         if found is None or identity is None:
             return None
-        entry = OpenCodes(base=found[0], place=SnapshotPosition(**found[1]), file_identity=identity)
+        place = SnapshotPosition(**found[1])
+        entry = OpenCodes(base=found[0], place=place, path=path, file_identity=identity)
         with self._lock:
             self._open_codes[space.space_id] = entry
             while len(self._open_codes) > _MOST_HELD:

@@ -158,7 +158,7 @@ class LexicalLeg:
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
 
     def search(self, limit: int) -> LexicalResult:
-        """Return up to `limit` candidates; those found in time if the time is up.
+        """Return up to `limit` candidates; those found in time if the time is up. With 0 it can only score.
 
         Raises InvalidQuery for raw syntax that FTS5 refuses, MirrorDamaged.
         """
@@ -171,6 +171,11 @@ class LexicalLeg:
                         return LexicalResult(leg=self, match=None)
                     if match.is_raw:
                         return self._search_raw(match, limit)
+                    if not limit:
+                        found = self._collect_unit_scores(match)
+                        return LexicalResult(
+                            leg=self, match=match, unit_scores=found if found.is_complete else None
+                        )
                     return self._search_units(match, limit)
             except apsw.InterruptError:
                 DEGRADED.add(self.name, "out_of_time")

@@ -153,7 +153,7 @@ class MirrorView:
         self._deadline = end if end < last else last
         self.connection.set_progress_handler(self.is_late, _STEPS)
         try:
-            with translate_damage(Path(self.connection.filename)):
+            with translate_damage(self.connection.filename):
                 yield
         finally:
             self.connection.set_progress_handler(None)

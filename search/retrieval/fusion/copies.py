@@ -51,9 +51,9 @@ def fold_copies(ranking: Ranking, keys: CopyKeys) -> tuple[Ranking, Mapping[str,
     """
     places = np.arange(len(ranking))
     texts = np.where(keys.texts <= HEADINGS_ALONE, places, keys.texts)
-    _, numbers, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    if len(counts) == len(places):
+    if len(set(texts.tolist())) == len(places):
         return ranking, {}
+    _, numbers, counts = np.unique(texts, return_inverse=True, return_counts=True)
     _, firsts, documents = np.unique(keys.documents, return_index=True, return_inverse=True)
     # By text, then by the first place of the document, then by place.
     order = np.lexsort((places, firsts[documents], numbers))

@@ -196,7 +196,7 @@ def run_legs(
         if not pending:
             break
     return LegResults(
-        by_leg={leg.name: _take(visible[leg.name], slice(wanted)) for leg in legs},
+        by_leg={leg.name: _cut(visible[leg.name], wanted) for leg in legs},
         timings_ms=timings,
         are_whole=are_whole,
         may_have_more=may_have_more,
@@ -244,6 +244,10 @@ def _drop_invisible(
         return dict(found), True
     hidden = every[~is_visible]
     return {name: _take(each, ~np.isin(each.ids, hidden)) for name, each in found.items()}, False
+
+
+def _cut(result: LegResult, length: int) -> LegResult:
+    return _take(result, slice(length)) if len(result.ids) > length else result
 
 
 def _take(result: LegResult, chosen: np.ndarray | slice) -> LegResult:

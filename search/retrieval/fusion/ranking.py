@@ -85,6 +85,8 @@ def score_by_legs(candidates: Candidates, lists: Mapping[LegName, LegResult]) ->
     return known
 
 
+_NO_SCORE = np.array([np.nan])
+_NO_TIER = np.zeros(1, np.uint8)
 _LEG_ORDER: tuple[LegName, ...] = ("lexical", "vector", "exact")
 
 
@@ -158,9 +160,9 @@ class Ranking:
             columns[f"{name}_rank"] = ranks
             if name != "exact":
                 # Rank 0, not found, indexes the value appended after the list's last position.
-                columns[f"{name}_score"] = np.append(found.scores, np.nan)[ranks - 1]
+                columns[f"{name}_score"] = np.concatenate((found.scores, _NO_SCORE))[ranks - 1]
             if found.tiers is not None:
-                columns["tier"] = np.append(found.tiers, np.uint8(0))[ranks - 1]
+                columns["tier"] = np.concatenate((found.tiers, _NO_TIER))[ranks - 1]
         return columns
 
     def take(self, positions: Sequence[int] | np.ndarray, scores: np.ndarray | None = None) -> "Ranking":

@@ -193,7 +193,10 @@ def convex_combination(
 def _standardise(scores: np.ndarray) -> np.ndarray:
     """Return `z` of each candidate, NaN where its score is unknown."""
     known = scores[~np.isnan(scores)]
-    mean, deviation = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
+    count = max(1, len(known))
+    mean = float(known.sum()) / count
+    offsets = known - mean
+    deviation = math.sqrt(float(offsets @ offsets) / count)
     if deviation <= abs(mean) * _ROUNDING:
         return np.where(np.isnan(scores), np.nan, 0.0)
     standardised: np.ndarray = (scores - mean) / deviation

@@ -43,22 +43,17 @@ _RUN = re.compile(
 _EDGES = ".:!?…*-+/&^%"
 # Prefixes of names: an option, a decorator, a directive, a file.
 _BEGINS = re.compile(r"--?(?=[A-Za-z])|/(?=[A-Za-z])|[@#.$~](?=[A-Za-z_])")
-_SHAPES: Final = tuple(
-    map(
-        re.compile,
-        (
-            r"[\w>](?:::|->|@)\w",
-            r"[^\W_]_|_[^\W_]",
-            r"^--[A-Za-z]",
-            r"^-\w*[\d-]\w",
-            r"^/(?:[A-Z]|[A-Za-z][\w:+-]+)$",
-            r"/.*/",
-            r"^[@#.$~][A-Za-z]\w",
-            r"[A-Za-z]\w*[#:][A-Za-z]",
-            r"[a-z]\d*[A-Z]|[A-Z]{2}[a-z]{2}",
-            r"^[A-Z]+\d[A-Z\d]+$|^[A-Z]{2,}\d$",
-        ),
-    )
+_SHAPE: Final = re.compile(
+    r"[\w>](?:::|->|@)\w"
+    r"|[^\W_]_|_[^\W_]"
+    r"|^--[A-Za-z]"
+    r"|^-\w*[\d-]\w"
+    r"|^/(?:[A-Z]|[A-Za-z][\w:+-]+)$"
+    r"|/.*/"
+    r"|^[@#.$~][A-Za-z]\w"
+    r"|[A-Za-z]\w*[#:][A-Za-z]"
+    r"|[a-z]\d*[A-Z]|[A-Z]{2}[a-z]{2}"
+    r"|^[A-Z]+\d[A-Z\d]+$|^[A-Z]{2,}\d$"
 )
 _LETTER = re.compile("[A-Za-z]")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
@@ -145,7 +140,7 @@ def is_name_shaped(word: str) -> bool:
     """Return whether `word` looks like the name of something in code, not like a word of a language."""
     if not _MIN_CHARS <= len(word) <= MAX_CHARS or not _LETTER.search(word) or _SURNAME.fullmatch(word):
         return False
-    return any(shape.search(word) for shape in _SHAPES) or _is_dotted(word)
+    return _SHAPE.search(word) is not None or _is_dotted(word)
 
 
 def _is_dotted(word: str) -> bool:

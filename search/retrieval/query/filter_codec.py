@@ -4,17 +4,15 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
 from search.retrieval.errors import InvalidFilter, preview
-from search.retrieval.query.filters import MOMENTS, SearchFilters
+from search.retrieval.query.filters import MOMENTS, NAMES, SearchFilters
 from search.retrieval.query.metadata_filter import parse_metadata_filter
 
 #: Filters with a single value.
 SINGLE: Final = frozenset({"trust_min", *MOMENTS})
-_NAMES: Final = tuple(field.name for field in fields(SearchFilters))
 
 
 def filters_to_json(filters: SearchFilters) -> dict[str, Any]:
@@ -33,9 +31,9 @@ def filters_from_json(given: object) -> SearchFilters:
     """
     if not isinstance(given, Mapping):
         raise InvalidFilter(f"The filters are {preview(given)}; give names with their values.")
-    unknown = [name for name in given if name not in _NAMES]
+    unknown = [name for name in given if name not in NAMES]
     if unknown:
-        raise InvalidFilter(f"There is no filter {preview(unknown[0])}; there are: {', '.join(_NAMES)}.")
+        raise InvalidFilter(f"There is no filter {preview(unknown[0])}; there are: {', '.join(NAMES)}.")
     values: dict[str, Any] = {
         name: _parse_value(name, value) for name, value in given.items() if value is not None
     }

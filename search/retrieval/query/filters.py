@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final, NoReturn
 
 from search.retrieval.code.languages import code_language_names
@@ -174,12 +175,16 @@ class SearchFilters:
 
     def shape(self) -> dict[str, int]:
         """Return the number of values of each filter in use; logs may contain no more than that."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: len(value) if isinstance(value, tuple) else 1
-            for name, value in values.items()
+            for name, value in zip(NAMES, _values_of(self), strict=True)
             if value is not None and value != ()
         }
+
+
+#: The names of the filters.
+NAMES: Final = tuple(field.name for field in fields(SearchFilters))
+_values_of = attrgetter(*NAMES)
 
 
 def _compile_folded(pattern: str) -> Glob:

@@ -231,14 +231,15 @@ def mirrored_workspace(workspace):
     return workspace
 
 
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.VECTOR])
 @pytest.mark.parametrize("offset", [0, 4096])
-def test_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(mirrored_workspace, offset):
+def test_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(mirrored_workspace, offset, mode):
     generation = local_mirrors.mirror_files(mirrored_workspace.pk).current()
     with generation.open("r+b") as file:
         size = file.seek(0, 2)
         file.seek(offset)
         file.write(b"\xa5" * (size - offset))
-    assert ask(mirrored_workspace, "apple", Mode.HYBRID).hits
+    assert ask(mirrored_workspace, "apple", mode).hits
     finish_syncs()
     healed = ask(mirrored_workspace, "apple", Mode.HYBRID)
     assert (healed.degraded, healed.lag) == ((), 0)
