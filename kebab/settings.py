@@ -322,7 +322,7 @@ CORS_PREFLIGHT_MAX_AGE = 3_600
 
 MIDDLEWARE = [
     "kebab.http.request_id.IdentifyRequests",
-    "kebab.tenancy.middleware.ActNowhere",
+    "kebab.accounts.middleware.BeginRequests",
     "kebab.observability.metrics.requests.MeasureRequests",
     "kebab.http.security_headers.SecurityHeaders",
     "kebab.http.security_headers.AllowOrigins",
@@ -335,7 +335,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "kebab.tenancy.middleware.ActInAdmin",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "kebab.accounts.middleware.AuditAddress",
     "kebab.accounts.profile.ApplyPreferences",
     "kebab.http.rate_limits.middleware.LimitPages",
     "django_htmx.middleware.HtmxMiddleware",

@@ -9,7 +9,7 @@ with it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, count, zip_longest
 from secrets import token_hex
 from types import MappingProxyType
@@ -45,7 +45,7 @@ _Model = TypeVar("_Model", bound=Model)
 _prepared: "WeakKeyDictionary[Connection[Any], dict[str, str]]" = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompiledQuery:
     """Compiled SQL whose parameters are constants and params."""
 
@@ -57,6 +57,11 @@ class CompiledQuery:
     def with_limit(self) -> "CompiledQuery":
         """Return the query with its number of rows limited by the param `limit`."""
         return replace(self, sql=f"{self.sql} LIMIT %s", parameters=(*self.parameters, Param("limit")))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the params, in their order."""
+        return tuple(p.name for p in self.parameters if isinstance(p, Param))
 
     def fetch(
         self, values: Mapping[str, Any], options: Mapping[str, str] = MappingProxyType({})
@@ -72,7 +77,7 @@ class CompiledQuery:
         wrapper = cast(DatabaseWrapper, connections[DEFAULT_DB_ALIAS])
         try:
             name = self._prepare(wrapper, options)
-            params = [values[p.name] for p in self.parameters if isinstance(p, Param)]
+            params = [values[name] for name in self.names]
             if not options and _is_plain(wrapper):
                 with wrapper.wrap_database_errors:
                     return wrapper.fetch_prepared(name, params)
@@ -139,7 +144,7 @@ def load_instance(model: type[_Model], names: tuple[str, ...], values: Sequence[
     """
     instance = model.__new__(model)
     instance._state = ModelState()
-    instance._state.adding, instance._state.db = False, connection.alias
+    instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
     for (attribute, convert), value in zip(_loaded_fields(model, names), values, strict=True):
         instance.__dict__[attribute] = value if convert is None else convert(value, None, connection)
     return instance

@@ -4,13 +4,14 @@ They carry a token: cookies are never allowed (https://fetch.spec.whatwg.org/#ht
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, ValuesView
 from typing import Any, Final
 
 from corsheaders.middleware import CorsMiddleware
 from corsheaders.signals import check_request_enabled
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponseBase, ResponseHeaders
+from django.middleware.security import SecurityMiddleware
 
 from kebab.identity.models import Workspace
 from kebab.identity.models.workspace import is_slug
@@ -61,13 +62,31 @@ class SecurityHeaders(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request with the policy of its address; a stricter header set by a view stays."""
         response = self._get_response(request)
-        for name, value in response_headers(request.path).items():
-            if name not in response.headers:
-                response.headers[name] = value
+        response.headers = _MergedHeaders(response_headers(request.path), response.headers)
         return response
 
 
-def response_headers(path: str) -> Mapping[str, str]:
+class _MergedHeaders(ResponseHeaders):
+    """Headers with defaults, whose characters Django would check in every request if it set them."""
+
+    def __init__(self, defaults: ResponseHeaders, own: ResponseHeaders) -> None:
+        self._store = {**defaults._store, **own._store}
+
+    def items(self) -> ValuesView[tuple[str, str]]:  # type: ignore[override]  # all that is done with it
+        """Return the names and values, as they are stored."""
+        return self._store.values()
+
+
+class RequireHttps(SecurityMiddleware):
+    """Django's redirect to HTTPS, and HSTS; `SecurityHeaders` sets the other headers of its middleware."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        super().__init__(get_response)
+        self.content_type_nosniff = False
+        self.referrer_policy = self.cross_origin_opener_policy = None
+
+
+def response_headers(path: str) -> ResponseHeaders:
     """Return the default headers of responses at `path`."""
     if path == EMBEDDED_PATH:
         return _EMBEDDED_HEADERS
@@ -78,9 +97,11 @@ def _format_policy(policy: Mapping[str, str]) -> str:
     return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
 
 
-_PAGE_HEADERS: Final = {"Content-Security-Policy": _format_policy(_POLICY), **_HEADERS}
-_EMBEDDED_HEADERS: Final = {**_PAGE_HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"}
-_SWAGGER_UI_HEADERS: Final = {"Content-Security-Policy": _format_policy(_SWAGGER_UI), **_HEADERS}
+_PAGE_HEADERS: Final = ResponseHeaders({"Content-Security-Policy": _format_policy(_POLICY), **_HEADERS})
+_EMBEDDED_HEADERS: Final = ResponseHeaders({**_PAGE_HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"})
+_SWAGGER_UI_HEADERS: Final = ResponseHeaders(
+    {"Content-Security-Policy": _format_policy(_SWAGGER_UI), **_HEADERS}
+)
 #: The policy of a page whose form is answered with a redirect to another site, which may lead further.
 REDIRECTING_POLICY: Final = _format_policy(
     {name: value for name, value in _POLICY.items() if name != "form-action"}

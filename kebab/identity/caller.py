@@ -140,12 +140,14 @@ def caller_of_token(token: Token) -> Caller:
     return Caller(token=token)
 
 
-def access_of_request(request: Any, slug_or_id: str) -> Access:
+def access_of_request(request: Any, slug_or_id: str, caller: Caller | None = None) -> Access:
     """Return the caller's access to a workspace: one query for a person, none for a token.
+
+    `caller` is that of the request where it is known.
 
     Raises NotFound, always the same, for a workspace that is missing, another token's or not the person's.
     """
-    caller = caller_of(request)
+    caller = caller or caller_of(request)
     if caller is None:
         raise NotFound
     access = caller_access(caller, slug_or_id)

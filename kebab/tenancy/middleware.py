@@ -1,4 +1,4 @@
-"""The initial workspace of requests: none, until a view sets it; all for staff in the admin."""
+"""The workspace of requests to the admin: all, for staff. Others begin without one, see `kebab.accounts`."""
 
 from typing import Any
 
@@ -6,19 +6,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from kebab.middleware import Middleware
-from kebab.tenancy.current_workspace import acting_everywhere, acting_nowhere
+from kebab.tenancy.current_workspace import acting_everywhere
 
 # As in kebab.urls. For the whole request, since templates are rendered after the views have returned.
 _ADMIN = "/admin/"
-
-
-class ActNowhere(Middleware):
-    """First in the list: a request starts without a workspace, whatever its thread did before."""
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Process the request without a workspace."""
-        with acting_nowhere():
-            return self._get_response(request)
 
 
 class ActInAdmin(Middleware):

@@ -99,7 +99,9 @@ def _are_in(sources: Sources) -> Comparison:
     return Comparison(field="sources", test="one_of", values=(sources,))
 
 
-def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> SearchScope:
+def resolve_scope(
+    workspace: Workspace, filters: SearchFilters, reader: Reader, *, has_waited: bool = False
+) -> SearchScope:
     """Return the scope of a search by `reader` that begins now, in one statement.
 
     A query without a version covers the default versions. Sources may be named by key or id; the name of no
@@ -124,6 +126,7 @@ def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) 
         sources=_parse_sources(named if filters.source else readable),
         readable=_parse_sources(readable),
         version_tags=filters.version or (("",) if is_tagged else ()),
+        has_waited=has_waited,
         rules=rules_of(workspace),
     )
 

@@ -1,7 +1,7 @@
 """The query that the fields of a request describe, and its search."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -23,19 +23,13 @@ from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filter_fields import check_field_name
 from search.retrieval.query.filters import NO_FILTERS, SearchFilters
 from search.retrieval.query.metadata_filter import parse_metadata_filter
-from search.retrieval.types import (
-    DEFAULT_TEXT_CHARS,
-    Fusion,
-    Group,
-    Include,
-    Mode,
-    SearchQuery,
-    SearchResult,
-    Sort,
-)
+from search.retrieval.types import SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 
 _E = TypeVar("_E", bound=Enum)
+# Fields that a request and a query have by the same names and values, and those that a query checks.
+_NAMES = {field.name for field in fields(SearchQuery)} - {"text", "k", "filters", "channels"}
+_CHECKED = ("k", "why_not", "recency", "max_text_chars", "mode", "fusion", "group", "sort", "include")
 
 
 def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
@@ -157,34 +151,22 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     Raises InvalidQuery and InvalidFilter with the field named.
     """
     settings, k = SearchSettings.of(workspace), given.get("k", 0)
-    for name in ("k", "why_not", "recency", "max_text_chars"):  # alone, so that an error names its field
+    for name in _CHECKED:  # alone, so that an error names its field
         if name in given:
             with _ErrorsAbout(name):
-                SearchQuery(text="", **{name: given[name]})
+                SearchQuery(text="", filters=NO_FILTERS, **{name: given[name]})
+    defaults: dict[str, Any] = {
+        "operators": True,
+        "fusion": settings.fusion,
+        "snippet_chars": settings.snippet_chars,
+    }
     with _ErrorsAbout("snippet_chars"):
         return SearchQuery(
             text=given["q"],
-            operators=given.get("operators", True),
-            mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
-            fusion=parse_enum(Fusion, "fusion", given.get("fusion", settings.fusion)),
-            exact=given.get("exact", True),
-            typos=given.get("typos", True),
-            prefix=given.get("prefix", False),
-            group=parse_enum(Group, "group", given.get("group", Group.PASSAGE)),
-            sort=parse_enum(Sort, "sort", given.get("sort", Sort.RELEVANCE)),
-            recency=given.get("recency"),
-            include=tuple(parse_enum(Include, "include", each) for each in given.get("include", ())),
-            max_text_chars=given.get("max_text_chars", DEFAULT_TEXT_CHARS),
             k=k or settings.default_k,
             filters=_filters(filters, _filter_prefix(given)),
             channels=_channels(given),
-            snippet_chars=given.get("snippet_chars", settings.snippet_chars),
-            per_file_cap=given.get("per_file_cap"),
-            rerank=given.get("rerank", False),
-            cutoff=given.get("cutoff", False),
-            floor=given.get("floor", False),
-            explain=given.get("explain", False),
-            why_not=given.get("why_not"),
+            **defaults | {name: given[name] for name in _NAMES if name in given},
         )
 
 

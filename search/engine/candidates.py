@@ -18,7 +18,7 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply_floor
 from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName, LegResult
-from search.retrieval.fusion.ranking import Ranking, rank_candidates
+from search.retrieval.fusion.ranking import Ranking, rank_candidates, rank_nothing
 from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_of
 from search.retrieval.query.conditions import one_of
 from search.retrieval.text.unicode_scripts import count_words
@@ -65,6 +65,9 @@ def find_candidates(
     settings = SearchSettings.of(corpus.workspace)
     is_concurrent = executor is not None and query.mode is Mode.HYBRID and _is_large(view)
     vector = _vector_leg(corpus.without_view() if is_concurrent else corpus, query)
+    if is_blank(query) and not query.is_listing:
+        ranked = rank_nothing(query.mode, _LEGS[query.mode])
+        return Candidates(view=view, vector=vector, legs=(), ranked=ranked, copies={}, words=None)
     legs = _choose_legs(corpus, query, view, vector, settings.breadcrumb_weight)
     ranked = rank_candidates(
         query.mode,
@@ -111,13 +114,11 @@ def _choose_legs(
 ) -> list[Leg]:
     if query.is_listing and view is not None:
         return [ListingLeg(view, query.sort, is_checked=corpus.is_current(view))]
-    if is_blank(query) and not query.is_listing:
-        return [EmptyLeg(name, is_available=True) for name in _LEGS[query.mode]]
     others: list[Leg] = [] if query.is_listing or query.mode is Mode.LEXICAL else [vector]
     if query.mode is Mode.VECTOR and others:
         return others
     if view is None:
-        return [EmptyLeg("lexical", is_available=False), *others]
+        return [EmptyLeg("lexical"), *others]
     text, is_checked = query.effective_channels.lexical, corpus.is_current(view)
     words = LexicalLeg(
         view,

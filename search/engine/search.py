@@ -145,7 +145,7 @@ def resolve_scope_at_seq(
     """
     wait_until_searchable(workspace, min_seq)
     with stage("scope"):
-        return replace(resolve_scope(workspace, filters, reader), has_waited=min_seq is not None)
+        return resolve_scope(workspace, filters, reader, has_waited=min_seq is not None)
 
 
 @limited_search

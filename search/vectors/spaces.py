@@ -4,7 +4,8 @@ import hashlib
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from operator import attrgetter
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, OuterRef, Q, QuerySet
@@ -26,40 +27,7 @@ UNDETERMINED = "und"
 
 _SAMPLED_DOCUMENTS = 5_000
 _IDENTITY = ("model", "revision", "dim", "query_prefix", "passage_prefix")
-
-
-class SpaceFields(Protocol):
-    """The fields that a space and the identity of an embedder share."""
-
-    @property
-    def model(self) -> str:
-        """Return the model's published name."""
-        ...
-
-    @property
-    def revision(self) -> str:
-        """Return the revision of its weights."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """Return the number of components of a vector."""
-        ...
-
-    @property
-    def query_prefix(self) -> str:
-        """Return the prefix of queries."""
-        ...
-
-    @property
-    def passage_prefix(self) -> str:
-        """Return the prefix of passages."""
-        ...
-
-
-def is_made_by(space: SpaceFields, identity: SpaceFields) -> bool:
-    """Return whether vectors of the embedder `identity` may be compared with those of `space`."""
-    return all(getattr(space, name) == getattr(identity, name) for name in _IDENTITY)
+_identity_of = attrgetter(*_IDENTITY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +60,15 @@ class LiveSpace:
         """Return a hash of the prefixes, for spaces that differ in these only; '' without prefixes."""
         prefixes = f"{self.query_prefix}\0{self.passage_prefix}"
         return f"-{hashlib.blake2b(prefixes.encode(), digest_size=3).hexdigest()}" if prefixes != "\0" else ""
+
+
+#: What has the fields that tell whose vectors they are.
+SpaceFields = LiveSpace | EmbeddingSpace | SpaceIdentity
+
+
+def is_made_by(space: SpaceFields, identity: SpaceFields) -> bool:
+    """Return whether vectors of the embedder `identity` may be compared with those of `space`."""
+    return bool(_identity_of(space) == _identity_of(identity))
 
 
 def describe_mismatch(space: LiveSpace | None, identity: SpaceIdentity | None) -> str | None:

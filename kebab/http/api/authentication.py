@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from django.conf import settings
-from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
@@ -42,10 +42,10 @@ class TokenAuthentication(BaseAuthentication):
 
         Raises AuthenticationFailed, and RateLimited after too many bad tokens from one address.
         """
-        scheme, _, presented = get_authorization_header(request).partition(b" ")
-        if scheme.lower() != b"bearer":
+        scheme, _, presented = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != "bearer":
             return None
-        text = presented.strip().decode("ascii", errors="replace")
+        text = presented.strip()
         operator = read_operator_token(settings.SECRET_KEY, text)
         if operator is not None:
             return operator, operator

@@ -106,6 +106,11 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise ValidationError(errors)
         return clean
 
+    def run_validators(self, value: Any) -> None:
+        """Run the validators of the whole; without any, REST framework still visits all fields."""
+        if self.validators:
+            super().run_validators(value)
+
     @cached_property
     def _inputs(self) -> list[tuple[str, Any, bool]]:
         """The writable fields with their names, and whether each may be absent."""
@@ -132,9 +137,9 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
 
     Raises ValidationError, InvalidRequest.
     """
-    given = request.query_params
-    if not given and serializer_class is StrictSerializer:
+    if serializer_class is StrictSerializer and not request.META.get("QUERY_STRING"):
         return {}
+    given = request.query_params
     fields = _shared(serializer_class).fields
     typed = {name for name, field in fields.items() if isinstance(field, TypedTextField)}
     check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()}, typed)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.core import signing
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.negotiation import BaseContentNegotiation
@@ -56,6 +57,7 @@ class ApiView(APIView):
     """A view of the API. `self.caller` and `self.query` (the parameters) are set before a method runs."""
 
     content_negotiation_class = SingleFormatNegotiation
+    format_kwarg = None
     http_method_names = [*_METHODS, "head"]
     schema = KebabSchema()
     #: The most bytes a JSON body may have.
@@ -76,13 +78,18 @@ class ApiView(APIView):
         with ExitStack() as self.acting:
             return super().dispatch(request, *args, **kwargs)
 
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        """Return REST framework's request, which would look its method and headers up each time."""
+        created = super().initialize_request(request, *args, **kwargs)
+        created.method, created.META = request.method, request.META
+        return created
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate the caller, check their rights and read the parameters, in this order.
 
         Raises LengthRequired for a chunked body, which Django would take for an empty one, RateLimited, and
         the errors of `strict_body` for fields in a body that the method doesn't read.
         """
-        super().initial(request, *args, **kwargs)
         caller = caller_of(request)
         if caller is None:
             raise NotAuthenticated
@@ -133,7 +140,7 @@ class WorkspaceView(ApiView):
 
     def admit(self, request: Request) -> None:
         """Resolve the workspace and check the caller's rights. Raises NotFound, Forbidden."""
-        self.access = access_of_request(request, self.kwargs["ws"])
+        self.access = access_of_request(request, self.kwargs["ws"], self.caller)
         self.workspace = self.access.workspace
         need = self.required.get(_declared_method(request))
         if need is not None:  # None: REST framework answers 405 next

@@ -27,7 +27,7 @@ from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, ge
 from psycopg.adapt import Transformer
 from psycopg.client_cursor import ClientCursorMixin
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 
 from kebab.tenancy.current_workspace import workspace_setting
 from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
@@ -145,6 +145,8 @@ def _close_idle_connections() -> None:
 
 
 _SUCCESSES = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
+# The driver's own, in C; Django's, in Python, returns the same, as connections are in UTC.
+_TIME_LOADER: Any = psycopg.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, Format.TEXT)
 # What has looked up the conversions of each connection's values.
 _transformers: "WeakKeyDictionary[Connection[Any], Any]" = WeakKeyDictionary()
 
@@ -241,7 +243,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection = self.connection
         transformer = _transformers.get(connection)
         if transformer is None:
-            transformer = _transformers[connection] = Transformer(connection)
+            context = connection.cursor()
+            context.adapters.register_loader("timestamptz", _TIME_LOADER)
+            transformer = _transformers[connection] = Transformer(context)
         literals = b",".join(
             [b"NULL" if value is None else transformer.as_literal(value) for value in values]
         )

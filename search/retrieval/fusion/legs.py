@@ -113,20 +113,19 @@ class Leg(Protocol):
 
 
 class EmptyLeg:
-    """A leg without candidates: of a blank query, or the lexical one where there is no mirror to read."""
+    """A leg that can't be asked: the lexical one where there is no mirror to read."""
 
     weight: ClassVar[float] = 1.0
     runs_in_calling_thread: ClassVar[bool] = True
     is_checked: ClassVar[bool] = True
     is_skipped_when_empty: ClassVar[bool] = False
 
-    def __init__(self, name: LegName, *, is_available: bool) -> None:
+    def __init__(self, name: LegName) -> None:
         self.name = name
-        self._is_available = is_available
 
     def search(self, limit: int) -> LegResult:
         """Return no candidates."""
-        return LegResult(is_complete=self._is_available, is_available=self._is_available)
+        return LegResult(is_complete=False, is_available=False)
 
 
 def missing_leg_message(leg: str) -> str:

@@ -1,7 +1,7 @@
 """Ranking of candidates: run the legs, fuse their lists, order the result."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -135,6 +135,8 @@ class Ranking:
 
     def entries(self, stop: int, start: int = 0) -> tuple[RankedEntry, ...]:
         """Return the entries from position `start` to `stop`."""
+        if start >= len(self.ids):
+            return ()
         details = self.details(stop, start)
         chunk_ids = unpack_ids(self.ids[start:stop])
         return tuple(
@@ -274,6 +276,13 @@ def rank_candidates(
     )
 
 
+def rank_nothing(mode: Mode, legs: Iterable[LegName]) -> Ranking:
+    """Return the empty list of `legs`, none of which was asked."""
+    found = dict.fromkeys(legs, LegResult())
+    results = LegResults(by_leg=found, timings_ms={}, are_whole=True, may_have_more=False)
+    return _rank_single(mode, found, results, time.perf_counter())
+
+
 def _lift_common_first(ranks: Mapping[LegName, np.ndarray]) -> Mapping[LegName, np.ndarray]:
     """Return the ranks to fuse: a candidate that all other lists have first is also first of `exact`.
 
@@ -328,8 +337,8 @@ def _vectors_at(
 def _rank_single(
     mode: Mode, lists: Mapping[LegName, LegResult], results: LegResults, started: float
 ) -> Ranking:
-    """Return the list of the only leg in its order; its score is the fused score."""
-    (found,) = lists.values() or (LegResult(),)
+    """Return the list of the only leg in its order, or of empty ones; its score is the fused score."""
+    found = next(iter(lists.values()), LegResult())
     elapsed_ms = (time.perf_counter() - started) * 1000
     return Ranking(
         mode=mode,
