@@ -8,7 +8,6 @@ Only those words of a text are analysed that have the beginning of an index term
 import re
 import sys
 import unicodedata
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -19,6 +18,7 @@ from search.retrieval.text.plain_text import SEPARATOR, PlainText, Span
 from search.retrieval.text.unicode_scripts import (
     ASCII_RUN,
     BETWEEN_THOUSANDS,
+    BORDER,
     HYPHENS,
     NUMBER_SIGN,
     RUN,
@@ -67,6 +67,9 @@ _DECOMPOSED = re.compile("[\u0e4d\u0ecd].*", re.DOTALL)
 # What such a character is in a text.
 _COMPOSED = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
 _SENTENCE_START = re.compile(rf"(?<=[.:!?{SEPARATOR}])\s+|(?<=[。！？])\s*|\n\s*")
+# All up to the last of them.
+_TO_SENTENCE = re.compile(f"(?s:.*)(?:{_SENTENCE_START.pattern})")
+_TO_BORDER = re.compile(rf"(?s:.*)(?={BORDER.pattern}|\s)")
 
 
 def sentence_starts(text: str, start: int = 0, stop: int = sys.maxsize) -> list[int]:
@@ -154,7 +157,7 @@ class SnippetBuilder:
                 passage = start, min(len(text), start + max_chars // 2)
             return _cut_window(text, (), passage, max_chars)
         telling = _outside(found, links) if links else found
-        passage = _densest_window(telling, max(1, max_chars - 2 * len(_ELLIPSIS)))
+        passage = _densest_window(telling, max(1, max_chars - 2))
         return _cut_window(text, _merge_highlights(text, found), passage, max_chars)
 
     def _find_in_words(self, text: str) -> list[_Found]:
@@ -309,20 +312,20 @@ def _densest_window(found: Sequence[_Found], max_chars: int) -> Highlight:
     ends = list(accumulate([end for _, end, _ in found], max))
     if ends[-1] - found[0][0] <= max_chars:
         return found[0][0], ends[-1]
-    counts: dict[int, int] = {}
-    best, most, after = (0, 0), 0, 0
+    size = len(found)
+    counts: dict[int, int] = defaultdict(int)
+    best, most, distinct, after = (0, 0), 0, 0, 0
     for first, (start, _, unit) in enumerate(found):
-        reach = max(after, first + 1, bisect_right(ends, start + max_chars))
-        for _, _, entering in found[after:reach]:
-            counts[entering] = counts.get(entering, 0) + 1
-        after = reach
-        if len(counts) > most:
-            best, most = (first, reach - 1), len(counts)
+        while after <= first or (after < size and ends[after] <= start + max_chars):
+            distinct += not counts[found[after][2]]
+            counts[found[after][2]] += 1
+            after += 1
+        if distinct > most:
+            best, most = (first, after), distinct
         counts[unit] -= 1
-        if not counts[unit]:
-            del counts[unit]
-    first, last = best
-    return found[first][0], max(end for _, end, _ in found[first : last + 1])
+        distinct -= not counts[unit]
+    first, after = best
+    return found[first][0], max([end for _, end, _ in found[first:after]])
 
 
 def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, max_chars: int) -> Snippet:
@@ -331,54 +334,44 @@ def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, 
     begins = len(text) - len(text.lstrip())
     if length - begins <= max_chars:
         return _slice(text, highlights, begins, max(begins, length))
-    ellipsis = _ELLIPSIS if max_chars >= _LEAST_WITH_ELLIPSIS else ""
-    room = max_chars - 2 * len(ellipsis)
+    dots = 1 if max_chars >= _LEAST_WITH_ELLIPSIS else 0
+    room = max_chars - 2 * dots
     low = begins if passage[1] - begins <= room else _start_before(text, passage, begins, length, room)
-    lead = ellipsis if low > begins else ""
+    lead = dots if low > begins else 0
     high = length
-    if length - low > max_chars - len(lead):
-        high = _end_at_word(
-            text, low, min(passage[1], low + room), low + max_chars - len(lead) - len(ellipsis)
-        )
-    tail = ellipsis if high < length else ""
-    window, marks = _slice(text, highlights, low, high)
-    shift = len(lead)
-    return lead + window + tail, [(start + shift, end + shift) for start, end in marks]
+    if length - low > max_chars - lead:
+        high = _end_at_word(text, low, min(passage[1], low + room), low + max_chars - lead - dots)
+    return _slice(text, highlights, low, high, lead, dots if high < length else 0)
 
 
 def _start_before(text: str, passage: Highlight, begins: int, length: int, room: int) -> int:
     """Return a start of the window at a sentence, else at a word a little before `passage`."""
     start, end = passage
     spare = max(0, room - (end - start))
-    if sentences := sentence_starts(text, max(begins, start - spare), start):
-        return sentences[-1]
+    if sentence := _TO_SENTENCE.match(text, max(begins, start - spare), start):
+        return sentence.end()
     earliest = max(begins, start - spare, min(start - spare // _LEAD_SHARE, length - room))
-    return next((at for at in range(earliest, start) if _is_border(text, at)), start)
+    border = BORDER.search(text, earliest, start)
+    return start if border is None else border.start()
 
 
 def _end_at_word(text: str, low: int, least: int, high: int) -> int:
     """Return the last border of words up to `high`, not before `least`; `high` if none is near."""
-    for at in range(high, max(least, high - _MOST_CUT, low + 1) - 1, -1):
-        if _is_border(text, at) or text[at].isspace():
-            return low + len(text[low:at].rstrip(_SEPARATORS))
-    return high
+    border = _TO_BORDER.match(text, max(least, high - _MOST_CUT, low + 1), high + 1)
+    return high if border is None else low + len(text[low : border.end()].rstrip(_SEPARATORS))
 
 
-def _is_border(text: str, at: int) -> bool:
-    """Return whether a word, or a character of an unspaced script, begins at `at`."""
-    character = text[at]
-    if not character.isalnum():
-        return not (character.isspace() or unicodedata.combining(character))
-    return at == 0 or not text[at - 1].isalnum() or is_unspaced(character)
-
-
-def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int) -> Snippet:
+def _slice(
+    text: str, highlights: Iterable[Highlight], low: int, high: int, lead: int = 0, tail: int = 0
+) -> Snippet:
+    """Return a window with `lead` and `tail` ellipses around it, and what of `highlights` is in it."""
+    first = low - lead
     inside = [
-        (start - low if start > low else 0, (end if end < high else high) - low)
+        ((start if start > low else low) - first, (end if end < high else high) - first)
         for start, end in highlights
         if start < high and end > low
     ]
-    return text[low:high].replace(SEPARATOR, "·"), inside
+    return _ELLIPSIS * lead + text[low:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
 
 
 def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:
