@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 from django.utils import timezone
 
@@ -15,7 +16,7 @@ from search.engine.nearest_sentences import NearestSentences
 from search.engine.readback import VisibleChunk, read_hits, read_metadata
 from search.mirror.query.match import Match
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.citation import Citation, citation_of
+from search.retrieval.citation import citation_of
 from search.retrieval.deadline import deadline
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
@@ -41,6 +42,8 @@ _MAX_COPIES = 50
 _MOST_SENTENCES = 16
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
 _NO_SNIPPET: Snippet = ("", [])
+_is_related = attrgetter("entry.retrieval.related")
+_position_of = attrgetter("position")
 
 #: Returns the ranked entries from one position to another; fewer at the end of the list.
 ReadEntries = Callable[[int, int], Sequence[RankedEntry]]
@@ -57,6 +60,8 @@ class _Place:
     sections: Sequence[VisibleChunk]
     #: Chunks of the same text.
     copies: Sequence[VisibleChunk]
+    #: Characters of its text.
+    size: int
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -110,6 +115,7 @@ class HitBuilder:
         self._match = match
         self._space = space
         self._crosses_languages = space is not None and space.crosses_languages
+        self._asked = query.effective_channels.vector
         self._index_version = index_version
         self._with_snippets = with_snippets
         self._analysis = analysis_for(workspace)
@@ -142,10 +148,10 @@ class HitBuilder:
             entries = read_entries(stop, stop + wanted)
             chunks = self._read(entries) if entries else {}
             for position, entry in enumerate(entries, start=stop):
-                chunk = chunks.get(entry.chunk_id)
-                if chunk is None:
+                if entry.chunk_id not in chunks:
                     is_whole = False
                     continue
+                chunk = chunks[entry.chunk_id]
                 place = _Place(
                     position=position,
                     entry=entry,
@@ -156,6 +162,7 @@ class HitBuilder:
                     copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
                     if entry.chunk_id in self._copies
                     else (),
+                    size=len(chunk.text),
                 )
                 is_near = may_defer and not entry.retrieval.pinned and _is_near(place, places)
                 (near if is_near else places).append(place)
@@ -163,20 +170,20 @@ class HitBuilder:
             if len(entries) < wanted or len(places) == k or not near:
                 break
         # Without enough others, near-copies fill the page after all, before hits that are only related.
-        found = sorted([*places, *near], key=lambda place: place.entry.retrieval.related)
+        found = sorted([*places, *near], key=_is_related)
         places, near = found[:k], found[k:]
-        hits = tuple(
+        hits = [
             self._hit(rank if is_first else place.entry.rank, place)
             for rank, place in enumerate(places, start=1)
-        )
+        ]
         if hits and Include.METADATA in self._query.include:
             metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
             for hit in hits:
                 hit.metadata = metadata.get(hit.doc_id, {})
         return HitPage(
-            hits=hits,
-            positions=tuple(place.position for place in places),
-            near_copies=tuple(place.position for place in near),
+            hits=tuple(hits),
+            positions=tuple(map(_position_of, places)),
+            near_copies=tuple(map(_position_of, near)),
             stop=stop,
             is_whole=is_whole,
             has_snippets=self._has_time,
@@ -207,7 +214,7 @@ class HitBuilder:
             section_label=chunk.section_label,
             snippet=snippet,
             highlights=tuple(highlights),
-            citation=_cite(chunk),
+            citation=citation_of(chunk.path, chunk.section_label, chunk.source_spans),
             retrieval=entry.retrieval,
             index_version=self._index_version,
             chunker_version=chunk.chunker_version,
@@ -253,7 +260,7 @@ class HitBuilder:
     def _is_in_other_language(self, lang: str, *, is_certain: bool = False) -> bool:
         """Return whether a passage is in another language than the query."""
         language = lang.partition("-")[0]
-        asked = guess_language(self._query.effective_channels.vector, is_certain=is_certain)
+        asked = guess_language(self._asked, is_certain=is_certain)
         return language not in ("und", asked or language)
 
     @cached_property
@@ -261,8 +268,7 @@ class HitBuilder:
         embedder = embedder_for_queries(self._workspace, self._space)
         if embedder is None:
             return None
-        text = self._query.effective_channels.vector
-        return NearestSentences(embedder, text, budget=_MOST_SENTENCES).nearest_span
+        return NearestSentences(embedder, self._asked, budget=_MOST_SENTENCES).nearest_span
 
     def _section(self, chunk: VisibleChunk, snippet: str, highlights: Sequence[Highlight]) -> HitSection:
         return HitSection(
@@ -271,12 +277,8 @@ class HitBuilder:
             section_label=chunk.section_label,
             snippet=snippet,
             highlights=tuple(highlights),
-            citation=_cite(chunk),
+            citation=citation_of(chunk.path, chunk.section_label, chunk.source_spans),
         )
-
-
-def _cite(chunk: VisibleChunk) -> Citation:
-    return citation_of(chunk.path, chunk.section_label, chunk.source_spans)
 
 
 def _section_ids(entry: RankedEntry) -> list[str]:
@@ -286,8 +288,8 @@ def _section_ids(entry: RankedEntry) -> list[str]:
 def _is_near(place: _Place, places: Sequence[_Place]) -> bool:
     """Return whether a place is a near-copy of enough of the last of `places`."""
     # Copies have about the same score, and so about the same rank.
-    size, before = len(place.chunk.text), places[-_COMPARED:]
-    similar = [each for each in before if abs(len(each.chunk.text) - size) <= (1 - _NEAR_SHARE) * size]
+    slack = (1 - _NEAR_SHARE) * place.size
+    similar = [each for each in places[-_COMPARED:] if -slack <= each.size - place.size <= slack]
     if len(similar) < _MAX_NEAR or len(place.words) < _LEAST_WORDS:
         return False
     near = [each for each in similar if _share_of_words(place.words, each.words) >= _NEAR_SHARE]

@@ -5,7 +5,7 @@ Mirrors and vector indexes may be outdated: only chunks that Postgres has are sh
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -33,17 +33,18 @@ _HIT: Final = {
     "text": "text",
     "source_spans": "source_spans",
     "chunker_version": "document__chunker_version",
-    "indexed_at": "document__indexed_at",
+    "indexed_at": "document__indexed_at__micros",
     "source_key": "document__source__key",
     "version_tag": "document__version__tag",
     "lang": "document__lang",
     "tags": "document__tags",
     "trust_level": "document__trust_level",
     "language": "language",
-    "dated_at": "document__dated_at",
+    "dated_at": "document__dated_at__micros",
     "author": "document__author",
     "stored_plain": "plain",
 }
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _SORT_KEYS: Final = (
     "document__title",
     "document__dated_at",
@@ -160,4 +161,6 @@ def _build_chunk(row: tuple[Any, ...]) -> VisibleChunk:
     fields = dict(zip(_HIT, row, strict=True))
     fields["heading_path"], fields["tags"] = tuple(fields["heading_path"]), tuple(fields["tags"])
     fields["source_spans"] = orjson.loads(fields["source_spans"])
+    for time in ("indexed_at", "dated_at"):
+        fields[time] = _EPOCH + timedelta(microseconds=fields[time])
     return VisibleChunk(**fields)

@@ -3,7 +3,16 @@
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import CharField, DateTimeField, Field, JSONField, Lookup, Transform, UUIDField
+from django.db.models import (
+    BigIntegerField,
+    CharField,
+    DateTimeField,
+    Field,
+    JSONField,
+    Lookup,
+    Transform,
+    UUIDField,
+)
 from django.db.models.functions import Lower
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -70,3 +79,12 @@ class Iso(Transform):
     lookup_name = "iso"
     output_field = CharField()
     template = "to_char((%(expressions)s) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\"')"
+
+
+@DateTimeField.register_lookup
+class Micros(Transform):
+    """The time in microseconds since 1970, which are read in a tenth of the time."""
+
+    lookup_name = "micros"
+    output_field = BigIntegerField()
+    template = "(extract(epoch FROM %(expressions)s) * 1000000)::bigint"

@@ -211,6 +211,8 @@ def _convert_span(path: str, section: str | None, span: Mapping[str, object]) ->
 
 
 def _round_number(number: object) -> int:
+    if type(number) is int:
+        return number
     if not isinstance(number, int | float):
         raise TypeError(f"{preview(number)} is not a number.")
     return round(number)

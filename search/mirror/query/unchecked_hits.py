@@ -3,7 +3,6 @@
 import json
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from search.mirror import local_mirrors
@@ -26,8 +25,8 @@ def unchecked_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tu
     """Return the fields of hits, in the order of `search.engine.readback.VisibleChunk`'s fields."""
     return [
         (
-            *(*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:16]),
-            *(datetime.fromtimestamp(row[16], UTC), row[17], ""),
+            *(*row[:4], (), *row[5:9], round(row[9] * 1e6), *row[10:13], (), *row[14:16]),
+            *(round(row[16] * 1e6), row[17], ""),
         )
         for row in _rows(workspace_id, chunk_ids)
     ]

@@ -11,6 +11,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
+from operator import itemgetter
+from string import ascii_lowercase
 from typing import NamedTuple, Protocol
 
 from search.retrieval.query.match_units import MatchUnit
@@ -60,8 +62,9 @@ _SPELLINGS = (
     ("oe", "o"),
     ("ue", "u"),
 )
-# A shorter beginning is looked for where a word or a part of a name begins.
+# A shorter beginning is not looked for between two of these letters, where no part of a name begins.
 _SHORT = 3
+_SMALL = ascii_lowercase
 # What a character is decomposed to by `fold` in a text, and not as a single character.
 _DECOMPOSED = re.compile("[\u0e4d\u0ecd].*", re.DOTALL)
 # What such a character is in a text.
@@ -75,6 +78,9 @@ _TO_BORDER = re.compile(rf"(?s:.*)(?={BORDER.pattern}|\s)")
 def sentence_starts(text: str, start: int = 0, stop: int = sys.maxsize) -> list[int]:
     """Return where sentences begin after the first one of `text` between `start` and `stop`."""
     return [found.end() for found in _SENTENCE_START.finditer(text, start, stop)]
+
+
+_position_of = itemgetter(1)
 
 
 class WordAnalysis(Protocol):
@@ -124,7 +130,7 @@ class SnippetBuilder:
         self._analysis = analysis
         self._language = language
         #: By index term: the units with it, each with the number of its position there.
-        self._places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._places: dict[str, list[tuple[int, int]]] = {}
         self._prefix_places: list[tuple[str, int, int]] = []
         for number, unit in enumerate(units):
             for at, alternatives in enumerate(unit.positions):
@@ -132,12 +138,13 @@ class SnippetBuilder:
                     if unit.is_prefix and at == self._last_positions[number]:
                         self._prefix_places.append((term, number, at))
                     else:
-                        self._places[term].append((number, at))
+                        self._places.setdefault(term, []).append((number, at))
         terms = {*self._places, *(term for term, _, _ in self._prefix_places)}
-        self._needles = {needle for term in terms for needle in _needles(term)}
+        #: What the words of the query have, with its length.
+        self._needles = {needle: len(needle) for term in terms for needle in _needles(term)}
         self._has_numbers = any(NUMBER_SIGN in term for term in terms)
-        #: By word of a text: its tokens with terms of the query; empty for most words.
-        self._words: dict[str, list[_Token]] = {}
+        #: By word of a text: its length, and its tokens with terms of the query; most have none.
+        self._words: dict[str, tuple[int, list[_Token]]] = {}
 
     def build(
         self, plain: PlainText, max_chars: int, find_passage: Callable[[str], Span | None] | None = None
@@ -178,7 +185,8 @@ class SnippetBuilder:
         found: list[_Found] = []
         #: By unit and position: the start of a phrase, and where its next token must begin.
         begun: dict[tuple[int, int], tuple[int, int]] = {}
-        for offset, tokens in self._find_words(text):
+        lowered = text.lower()
+        for offset, tokens in self._find_words(text, lowered):
             for low, high, until, places in tokens:
                 for unit, at, is_prefix in places:
                     start = offset + low
@@ -191,19 +199,18 @@ class SnippetBuilder:
                     else:
                         # A prefix is a single character, which matches the first one of a bigram.
                         found.append((start, offset + (until if is_prefix else high), unit))
-        found += self._find_joined(text)
+        found += self._find_joined(text, lowered)
         found.sort()
         return found
 
-    def _find_joined(self, text: str) -> Iterator[_Found]:
+    def _find_joined(self, text: str, lowered: str) -> Iterator[_Found]:
         """Find the units that are one word where `text` has it in parts, as email where it has `e-mail`."""
         if not self._has_numbers:
-            if _JOINT.search(text) is None:
+            without, joints = _JOINT.subn("", lowered)
+            if not joints:
                 return
-            folded = text.lower()
-            without = _JOINT.sub("", folded)
             for needle in self._needles:
-                if needle in without and without.count(needle) > folded.count(needle):
+                if needle in without and without.count(needle) > lowered.count(needle):
                     break
             else:
                 return
@@ -212,16 +219,16 @@ class SnippetBuilder:
                 if at == self._last_positions[unit] == 0:
                     yield start, end, unit
 
-    def _find_words(self, text: str) -> Iterator[tuple[int, list[_Token]]]:
+    def _find_words(self, text: str, lowered: str) -> Iterator[tuple[int, list[_Token]]]:
         """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""
         is_ascii = text.isascii()
-        folded = text.lower() if is_ascii else text.translate(_folded_characters)
+        folded = lowered if is_ascii else text.translate(_folded_characters)
         places: list[int] = []
-        for needle in self._needles:
+        for needle, size in self._needles.items():
             if needle in folded:
-                found = _places_of(needle, folded)
-                if len(needle) < _SHORT:
-                    found = [at for at in found if not (at and text[at - 1].islower() and text[at].islower())]
+                found = _places_of(needle, size, folded)
+                if size < _SHORT:
+                    found = [at for at in found if not (at and text[at - 1] in _SMALL and text[at] in _SMALL)]
                 places += found
         places.sort()
         match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
@@ -235,31 +242,32 @@ class SnippetBuilder:
             run = match(text, at)
             if run is None:
                 continue
-            word, end = run[0], run.end()
+            word = run[0]
             if word not in words:
-                words[word] = self._tokens(word)
-            if tokens := words[word]:
+                words[word] = len(word), self._tokens(word)
+            size, tokens = words[word]
+            end = at + size
+            if tokens:
                 yield at, tokens
 
     def _tokens(self, word: str) -> list[_Token]:
         """Return the tokens of `word` that have terms of the query."""
-        found = []
+        found, of_term = [], self._places
         tokens = self._analysis.word_tokens(word, self._language)
         for number, (low, high, terms) in enumerate(tokens, start=1):
-            places = [(*place, False) for term in terms for place in self._places.get(term, ())]
+            places = [(*place, False) for term in terms if term in of_term for place in of_term[term]]
             for prefix, unit, at in self._prefix_places:
                 if any(term.startswith(prefix) for term in terms):
                     places.append((unit, at, True))
             if places:
-                places = sorted(dict.fromkeys(places), key=lambda place: -place[1])
+                places = sorted(dict.fromkeys(places), key=_position_of, reverse=True)
                 until = tokens[number][0] if number < len(tokens) else high
                 found.append(_Token(low, high, until, places))
         return found
 
 
-def _places_of(needle: str, text: str) -> list[int]:
-    """Return where `needle` is in `text`."""
-    size = len(needle)
+def _places_of(needle: str, size: int, text: str) -> list[int]:
+    """Return where `needle`, of this size, is in `text`."""
     return [end + size * before for before, end in enumerate(accumulate(map(len, text.split(needle)[:-1])))]
 
 
