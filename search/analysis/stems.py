@@ -14,15 +14,6 @@ from search.retrieval.text.unicode_scripts import fold
 
 _Rules = Mapping[str, Sequence[tuple[re.Pattern[str], str]]]
 
-
-def _compile_rules(rules: Mapping[str, Mapping[str, str]]) -> _Rules:
-    """Return patterns and their replacements by language."""
-    return {
-        language: [(re.compile(pattern), by) for pattern, by in of_language.items()]
-        for language, of_language in rules.items()
-    }
-
-
 #: Versions of what determines the terms of a text: of this package, incremented with any change of the terms,
 #: and of its libraries.
 ANALYSIS_VERSION = f"terms 4, snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
@@ -67,6 +58,16 @@ LANGUAGE_STEMMERS: Final = {
     "uk": "russian",
     "yi": "yiddish",
 }
+
+
+def _compile_rules(rules: Mapping[str, Mapping[str, str]]) -> _Rules:
+    """Return patterns and their replacements by language, of every language."""
+    return {
+        language: [(re.compile(pattern), by) for pattern, by in rules.get(language, {}).items()]
+        for language in LANGUAGE_STEMMERS
+    }
+
+
 #: Codes by which detectors of a document's language name these, or languages with the same stems.
 ALIASES: Final = {"bs": "hr", "ms": "id", "nb": "no", "nn": "no"}
 #: Algorithms by the first word of a letter's Unicode name.
@@ -131,6 +132,8 @@ _HEBREW = re.compile("[א-ת]")
 SEVERAL: Final = "+"
 _MIN_STEMMED_CHARS = 3
 _MAX_CACHED_WORDS = 8_192
+# Sets of languages, one a workspace.
+_MAX_CACHED_SETS = 64
 _DIGIT = re.compile(r"\d")
 # A stemmer has internal state during a call.
 _stemmer_lock = Lock()
@@ -158,10 +161,16 @@ def stems_in(language: str | None, word: str) -> tuple[str, ...]:
     bare = (*forms[1:], *(_HEBREW_ENDING.sub("", each).translate(_FINAL_LETTERS) for each in forms))
     if language is None or not language.startswith(SEVERAL):
         return (*bare, stem_in(language, word)) if language in LANGUAGE_STEMMERS else bare
-    codes = language[1:].split(SEVERAL)
-    empty = STOP_WORDS["en"].union(*map(STOP_WORDS.__getitem__, codes))
+    codes, empty = _split_languages(language)
     stems = {stem_in(each, word) for each in codes}
-    return (*bare, *sorted(each for each in stems - empty if len(each) >= _MIN_STEMMED_CHARS))
+    return (*bare, *sorted([each for each in stems - empty if len(each) >= _MIN_STEMMED_CHARS]))
+
+
+@lru_cache(maxsize=_MAX_CACHED_SETS)
+def _split_languages(language: str) -> tuple[Sequence[str], frozenset[str]]:
+    """Return the codes of several languages in one, and their stop words with the English ones."""
+    codes = language[1:].split(SEVERAL)
+    return codes, STOP_WORDS["en"].union(*map(STOP_WORDS.__getitem__, codes))
 
 
 def languages_of(codes: Iterable[str]) -> str | None:
@@ -173,10 +182,10 @@ def languages_of(codes: Iterable[str]) -> str | None:
 def stem_in(language: str, word: str) -> str:
     """Return the folded stem of `word` in a language of `LANGUAGE_STEMMERS`; those stemmers need accents."""
     spelled = unicodedata.normalize("NFC", word.lower())
-    for pattern, replacement in _WORD_RULES.get(language, ()):
+    for pattern, replacement in _WORD_RULES[language]:
         spelled = pattern.sub(replacement, spelled)
     stem = fold(_apply_stemmer(LANGUAGE_STEMMERS[language], spelled))
-    for pattern, replacement in _STEM_RULES.get(language, ()):
+    for pattern, replacement in _STEM_RULES[language]:
         stem = pattern.sub(replacement, stem)
     return stem
 

@@ -152,7 +152,7 @@ def word_tokens(word: str, language: str | None) -> tuple[tuple[int, int, tuple[
     """Return the tokens of a single word: code-point offsets of start and end, and the terms."""
     parts = parts_of(word, None if language == "en" else language)
     if word.isascii():
-        return tuple((low, high, tuple(terms)) for low, high, *terms in parts)
+        return tuple([(low, high, tuple(terms)) for low, high, *terms in parts])
     octets = word.encode()
     return tuple(
         (len(octets[:low].decode()), len(octets[:high].decode()), tuple(terms)) for low, high, *terms in parts
@@ -226,7 +226,7 @@ def query_tokens(term: str, language: str | None = None) -> tuple[str, ...]:
 
 def is_prefix(term: str) -> bool:
     """Return whether `term` ends in a single unspaced character, which matches the start of a bigram."""
-    last = (RUN.findall(term) or [""])[-1]
+    last = "" if term.isascii() else (RUN.findall(term) or [""])[-1]
     return bool(last) and is_unspaced(last[0]) and len(split_graphemes(last)) == 1
 
 

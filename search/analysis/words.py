@@ -83,13 +83,13 @@ def _word_parts(run: str, language: str | None, *, is_ascii: bool = True) -> tup
         terms = (*_terms(word[:end], language), *terms)
         if len(rest) > 1 and (name := _NAME_BEFORE_NUMBER.fullmatch(word)):
             terms += _terms(name[1], language)
-    elif version := _VERSION.fullmatch(word):
+    elif word[0] in "vV" and (version := _VERSION.fullmatch(word)):
         terms = (version[1], *terms)
     if written != run:
         terms = (*terms, fold(run[:_MAX_TERM_CHARS]))
     if not is_ascii and (accented := accented_term(written)):
         terms = (*terms, accented)
-    whole = (0, len(run.encode()), *dict.fromkeys(terms))
+    whole = (0, len(run if is_ascii else run.encode()), *dict.fromkeys(terms))
     if not rest:
         return (whole,)
     octets = list(accumulate(map(len, map(str.encode, written)), initial=0))
@@ -145,6 +145,8 @@ def borders_of(word: str) -> list[tuple[int, int]]:
     `HTTPServer` has the parts HTTP and Server, `sha256` has sha and 256, `16GB` has 16 and GB.
     """
     borders: list[tuple[int, int]] = []
+    if word.isalpha():
+        return list(pairwise([*_part_starts(word), len(word)]))
     for low, high in pairwise([*_part_starts(word), len(word)]):
         number = _NUMBERED.fullmatch(word, low, high) or _MEASURED.fullmatch(word, low, high)
         borders += [number.span(1), number.span(2)] if number else [(low, high)]

@@ -147,7 +147,7 @@ def cap_units(
 
 def all_tokens(units: Iterable[MatchUnit]) -> frozenset[str]:
     """Return the main index terms of all units."""
-    return frozenset().union(*(unit.tokens for unit in units))
+    return frozenset([alternatives[0] for unit in units for alternatives in unit.positions])
 
 
 def _split_large_unit(unit: MatchUnit, analysis: Analysis, most: int) -> tuple[MatchUnit, ...]:

@@ -339,7 +339,7 @@ def _densest_window(found: Sequence[_Found], max_chars: int) -> Highlight:
 def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, max_chars: int) -> Snippet:
     """Return the window that holds `passage`, or its start, and what of `highlights` is in it."""
     length = len(text.rstrip())
-    begins = len(text) - len(text.lstrip())
+    begins = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
     if length - begins <= max_chars:
         return _slice(text, highlights, begins, max(begins, length))
     dots = 1 if max_chars >= _LEAST_WITH_ELLIPSIS else 0
