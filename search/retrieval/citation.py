@@ -187,13 +187,8 @@ def citation_from_span(path: str, section: str | None, span: Mapping[str, object
 def _convert_span(path: str, section: str | None, span: Mapping[str, object]) -> Citation:
     match span.get("kind"):
         case "line":
-            return Citation(
-                kind="line",
-                path=path,
-                section=section,
-                start=_round_number(span["start"]),
-                end=_round_number(span["end"]),
-            )
+            start, end = _round_number(span["start"]), _round_number(span["end"])
+            return Citation(kind="line", path=path, section=section, start=start, end=end)
         case "page":
             return Citation(kind="page", path=path, section=section, page=_round_number(span["page"]))
         case "region":

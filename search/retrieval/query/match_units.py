@@ -98,7 +98,7 @@ def build_unit(term: str, analysis: Analysis, language: str | None) -> MatchUnit
     """Return the unit of one term."""
     positions = analysis.query_terms(term, language)
     is_prefix = analysis.is_prefix(term)
-    is_plain = all(len(alternatives) == 1 for alternatives in positions)
+    is_plain = max(map(len, positions), default=1) == 1
     phrase = quote_term(term) if is_plain else analysis.encode_phrase(positions)
     expression = f"{phrase} *" if is_prefix else phrase
     joined = None

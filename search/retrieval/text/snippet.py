@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import itemgetter
 from string import ascii_lowercase
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from search.retrieval.query.match_units import MatchUnit
 from search.retrieval.text.plain_text import SEPARATOR, PlainText, Span
@@ -34,6 +34,9 @@ Highlight = Span
 Snippet = tuple[str, list[Highlight]]
 # Start, end and number of a unit of the query in a text.
 _Found = tuple[int, int, int]
+# A token of a word with terms of the query: its start and end in the word, where the next token begins, and
+# of each term the unit, the position in it, and whether it is a prefix of the token; last positions first.
+_Token = tuple[int, int, int, list[tuple[int, int, bool]]]
 
 _ELLIPSIS = "…"
 # What stands between items, cells and paragraphs.
@@ -95,17 +98,6 @@ class WordAnalysis(Protocol):
         ...
 
 
-class _Token(NamedTuple):
-    """A token of a word that has terms of the query, with offsets into the word."""
-
-    start: int
-    end: int
-    #: The next token begins here or later.
-    until: int
-    #: Unit, position in it, and whether it is a prefix of the token; last positions first.
-    places: list[tuple[int, int, bool]]
-
-
 class _FoldedCharacters(dict[int, str]):
     """A translation of each character to its folded form, where that is a single character."""
 
@@ -141,7 +133,7 @@ class SnippetBuilder:
                         self._places.setdefault(term, []).append((number, at))
         terms = {*self._places, *(term for term, _, _ in self._prefix_places)}
         #: What the words of the query have, with its length.
-        self._needles = {needle: len(needle) for term in terms for needle in _needles(term)}
+        self._needles = [(each, len(each)) for each in {each for term in terms for each in _needles(term)}]
         self._has_numbers = any(NUMBER_SIGN in term for term in terms)
         #: By word of a text: its length, and its tokens with terms of the query; most have none.
         self._words: dict[str, tuple[int, list[_Token]]] = {}
@@ -185,8 +177,22 @@ class SnippetBuilder:
         found: list[_Found] = []
         #: By unit and position: the start of a phrase, and where its next token must begin.
         begun: dict[tuple[int, int], tuple[int, int]] = {}
-        lowered = text.lower()
-        for offset, tokens in self._find_words(text, lowered):
+        is_ascii, lowered = text.isascii(), text.lower()
+        folded = lowered if is_ascii else text.translate(_folded_characters)
+        match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
+        for offset in self._find_needles(text, folded):
+            if offset < end:
+                continue
+            if offset > end and text[offset - 1] not in _BETWEEN:
+                offset = _start_of_word(text, offset, end, is_ascii=is_ascii)
+            run = match(text, offset)
+            if run is None:
+                continue
+            word = run[0]
+            if word not in words:
+                words[word] = len(word), self._tokens(word)
+            size, tokens = words[word]
+            end = offset + size
             for low, high, until, places in tokens:
                 for unit, at, is_prefix in places:
                     start = offset + low
@@ -209,7 +215,7 @@ class SnippetBuilder:
             without, joints = _JOINT.subn("", lowered)
             if not joints:
                 return
-            for needle in self._needles:
+            for needle, _ in self._needles:
                 if needle in without and without.count(needle) > lowered.count(needle):
                     break
             else:
@@ -219,36 +225,17 @@ class SnippetBuilder:
                 if at == self._last_positions[unit] == 0:
                     yield start, end, unit
 
-    def _find_words(self, text: str, lowered: str) -> Iterator[tuple[int, list[_Token]]]:
-        """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""
-        is_ascii = text.isascii()
-        folded = lowered if is_ascii else text.translate(_folded_characters)
+    def _find_needles(self, text: str, folded: str) -> list[int]:
+        """Find the places in `text` where a word with terms of the query may be, in order."""
         places: list[int] = []
-        for needle, size in self._needles.items():
+        for needle, size in self._needles:
             if needle in folded:
                 found = _places_of(needle, size, folded)
                 if size < _SHORT:
                     found = [at for at in found if not (at and text[at - 1] in _SMALL and text[at] in _SMALL)]
                 places += found
         places.sort()
-        match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
-        for at in places:
-            if at < end:
-                continue
-            while at > end and (before := text[at - 1]) not in _BETWEEN:
-                if not (before.isalnum() if is_ascii else _is_of_word(before, text[at])):
-                    break
-                at -= 1
-            run = match(text, at)
-            if run is None:
-                continue
-            word = run[0]
-            if word not in words:
-                words[word] = len(word), self._tokens(word)
-            size, tokens = words[word]
-            end = at + size
-            if tokens:
-                yield at, tokens
+        return places
 
     def _tokens(self, word: str) -> list[_Token]:
         """Return the tokens of `word` that have terms of the query."""
@@ -260,9 +247,10 @@ class SnippetBuilder:
                 if any(term.startswith(prefix) for term in terms):
                     places.append((unit, at, True))
             if places:
-                places = sorted(dict.fromkeys(places), key=_position_of, reverse=True)
+                if places[1:]:
+                    places = sorted(dict.fromkeys(places), key=_position_of, reverse=True)
                 until = tokens[number][0] if number < len(tokens) else high
-                found.append(_Token(low, high, until, places))
+                found.append((low, high, until, places))
         return found
 
 
@@ -285,6 +273,13 @@ def _needles(term: str) -> Iterator[str]:
         for letters, letter in _SPELLINGS:
             if letters in term:
                 yield term.replace(letters, letter)[:-1][:_STEM_CHARS]
+
+
+def _start_of_word(text: str, at: int, least: int, *, is_ascii: bool) -> int:
+    """Return the start of the word that has the character at `at`, or `least` if that is within it."""
+    while at > least and (text[at - 1].isalnum() if is_ascii else _is_of_word(text[at - 1], text[at])):
+        at -= 1
+    return at
 
 
 def _is_of_word(before: str, character: str) -> bool:
