@@ -230,6 +230,7 @@ def is_prefix(term: str) -> bool:
     return bool(last) and is_unspaced(last[0]) and len(split_graphemes(last)) == 1
 
 
+@lru_cache(maxsize=_MAX_CACHED_TERMS)
 def relaxed_terms(term: str) -> tuple[str, ...]:
     """Return the smaller terms for a wider search than `term`: its words, their parts and bigrams.
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 
 from django.utils import timezone
@@ -41,6 +41,8 @@ _MAX_COPIES = 50
 # Sentences of a page's passages without a word of the query that are compared with it.
 _MOST_SENTENCES = 16
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
+# Pairs of a passage's language and a query.
+_MAX_CACHED_LANGUAGES = 256
 _NO_SNIPPET: Snippet = ("", [])
 _is_related = attrgetter("entry.retrieval.related")
 _position_of = attrgetter("position")
@@ -232,7 +234,7 @@ class HitBuilder:
             related=entry.retrieval.related,
             other_language=found_by_vector
             and self._crosses_languages
-            and self._is_in_other_language(chunk.lang, is_certain=bool(highlights)),
+            and _is_in_other_language(chunk.lang, self._asked, bool(highlights)),
         )
         if Include.TEXT in self._query.include:
             hit.text = chunk.text[: self._query.max_text_chars]
@@ -253,15 +255,9 @@ class HitBuilder:
         self._has_time = self._has_time and time.monotonic() < self._deadline
         if not self._has_time:
             return SnippetBuilder((), self._analysis, None).build(chunk.plain, self._query.snippet_chars)
-        crosses = self._crosses_languages and self._is_in_other_language(chunk.lang)
+        crosses = self._crosses_languages and _is_in_other_language(chunk.lang, self._asked, False)
         find = self._nearest_span if crosses else None
         return self._snippets.build(chunk.plain, self._query.snippet_chars, find)
-
-    def _is_in_other_language(self, lang: str, *, is_certain: bool = False) -> bool:
-        """Return whether a passage is in another language than the query."""
-        language = lang.partition("-")[0]
-        asked = guess_language(self._asked, is_certain=is_certain)
-        return language not in ("und", asked or language)
 
     @cached_property
     def _nearest_span(self) -> Callable[[str], Span | None] | None:
@@ -279,6 +275,14 @@ class HitBuilder:
             highlights=tuple(highlights),
             citation=citation_of(chunk.path, chunk.section_label, chunk.source_spans),
         )
+
+
+@lru_cache(maxsize=_MAX_CACHED_LANGUAGES)
+def _is_in_other_language(lang: str, query: str, is_certain: bool) -> bool:
+    """Return whether a passage is in another language than the query."""
+    language = lang.partition("-")[0]
+    asked = guess_language(query, is_certain=is_certain)
+    return language not in ("und", asked or language)
 
 
 def _section_ids(entry: RankedEntry) -> list[str]:

@@ -59,13 +59,14 @@ class Citation:
     def __post_init__(self) -> None:
         if not self.path:
             raise InvalidCitation("An empty path can't be cited.")
-        if not _is_consistent(self):
+        fragment = _fragment(self)
+        if fragment is None:
             raise InvalidCitation(
                 f"The numbers of this {self.kind} citation of {preview(self.path)} don't fit its kind:"
                 " lines and pages count from 1, ends are not before starts, times are whole milliseconds."
             )
         # A frozen dataclass allows no ordinary assignment, not even here.
-        object.__setattr__(self, "uri", build_uri(self.path, _fragment(self)))
+        object.__setattr__(self, "uri", build_uri(self.path, fragment))
 
 
 _ESCAPES = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
@@ -83,26 +84,34 @@ def split_uri(uri: str) -> tuple[str, str]:
     return _ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), path), fragment
 
 
-def _is_consistent(citation: Citation) -> bool:
-    c = citation
+def _fragment(c: Citation) -> str | None:
+    """Return the fragment of a citation's URI; None if its numbers don't fit its kind."""
     has_lines = c.start is not None or c.end is not None
     has_region = c.x is not None or c.y is not None or c.w is not None or c.h is not None
     has_times = c.start_s is not None or c.end_s is not None
     match c.kind:
         case "line":
             if c.page is not None or has_region or has_times or c.start is None or c.end is None:
-                return False
-            return 1 <= c.start <= c.end < _POSITION_LIMIT
+                return None
+            if not 1 <= c.start <= c.end < _POSITION_LIMIT:
+                return None
+            return f"L{c.start}" if c.start == c.end else f"L{c.start}-L{c.end}"
         case "page":
-            return not (has_lines or has_region or has_times) and _is_position(c.page, least=1)
+            is_page = not (has_lines or has_region or has_times) and _is_position(c.page, least=1)
+            return f"page={c.page}" if is_page else None
         case "region":
             corner = _is_position(c.x, least=0) and _is_position(c.y, least=0)
             size = _is_position(c.w, least=1) and _is_position(c.h, least=1)
             is_on_page = c.page is None or _is_position(c.page, least=1)
-            return not (has_lines or has_times) and corner and size and is_on_page
+            if has_lines or has_times or not (corner and size and is_on_page):
+                return None
+            page = "" if c.page is None else f"page={c.page}&"
+            return f"{page}xywh={c.x},{c.y},{c.w},{c.h}"
         case "time":
             are_times = _is_time(c.start_s) and _is_time(c.end_s) and (c.start_s or 0.0) <= (c.end_s or 0.0)
-            return not (has_lines or has_region or c.page is not None) and are_times
+            if has_lines or has_region or c.page is not None or not are_times:
+                return None
+            return f"t={c.start_s:.3f},{c.end_s:.3f}"
         case _:
             assert_never(c.kind)
 
@@ -113,21 +122,6 @@ def _is_position(number: int | None, *, least: int) -> bool:
 
 def _is_time(seconds: float | None) -> bool:
     return seconds is not None and 0 <= seconds < _TIME_LIMIT_S and float(f"{seconds:.3f}") == seconds
-
-
-def _fragment(c: Citation) -> str:
-    match c.kind:
-        case "line":
-            return f"L{c.start}" if c.start == c.end else f"L{c.start}-L{c.end}"
-        case "page":
-            return f"page={c.page}"
-        case "region":
-            page = "" if c.page is None else f"page={c.page}&"
-            return f"{page}xywh={c.x},{c.y},{c.w},{c.h}"
-        case "time":
-            return f"t={c.start_s:.3f},{c.end_s:.3f}"
-        case _:
-            assert_never(c.kind)
 
 
 _N = r"([0-9]{1,12})"
@@ -185,24 +179,22 @@ def citation_from_span(path: str, section: str | None, span: Mapping[str, object
 
 
 def _convert_span(path: str, section: str | None, span: Mapping[str, object]) -> Citation:
-    match span.get("kind"):
-        case "line":
-            start, end = _round_number(span["start"]), _round_number(span["end"])
+    match span:
+        case {"kind": "line", "start": first, "end": last}:
+            start, end = _round_number(first), _round_number(last)
             return Citation(kind="line", path=path, section=section, start=start, end=end)
-        case "page":
-            return Citation(kind="page", path=path, section=section, page=_round_number(span["page"]))
-        case "region":
+        case {"kind": "page", "page": page}:
+            return Citation(kind="page", path=path, section=section, page=_round_number(page))
+        case {"kind": "region", "x": _, "y": _, "w": _, "h": _}:
             page = span.get("page")
             x, y, w, h = (_round_number(span[side]) for side in ("x", "y", "w", "h"))
             on_page = None if page is None else _round_number(page)
             return Citation(kind="region", path=path, section=section, page=on_page, x=x, y=y, w=w, h=h)
-        case "time":
-            start_s, end_s = _round_to_milliseconds(span["start_s"]), _round_to_milliseconds(span["end_s"])
+        case {"kind": "time", "start_s": begin, "end_s": end}:
+            start_s, end_s = _round_to_milliseconds(begin), _round_to_milliseconds(end)
             return Citation(kind="time", path=path, section=section, start_s=start_s, end_s=end_s)
-        case kind:
-            raise InvalidCitation(
-                f"A span of kind {preview(kind)} can't be cited; lines, pages, regions, times can."
-            )
+        case _:
+            raise InvalidCitation(f"{preview(span)} can't be cited; lines, pages, regions and times can.")
 
 
 def _round_number(number: object) -> int:

@@ -14,7 +14,17 @@ from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
 from search.retrieval.query.rules import PromotedAnswer
 from search.retrieval.text.sanitize import cut_text, strip_unstorable
-from search.retrieval.wire_types import Count, Degraded, HexId, Keyword, NonEmpty, NonNegative, Rank, Score
+from search.retrieval.wire_types import (
+    AsText,
+    Count,
+    Degraded,
+    HexId,
+    Keyword,
+    NonEmpty,
+    NonNegative,
+    Rank,
+    Score,
+)
 
 DEFAULT_K = 10
 MAX_K = 1_000
@@ -192,7 +202,7 @@ class SearchQuery:
 class RetrievalDetail:
     """The scores and ranks behind a hit; None where a leg did not find it."""
 
-    method: Mode
+    method: Annotated[Mode, AsText()]
     #: In a single mode, the score of that leg.
     fusion_score: Score
     lexical_score: Score | None = None
@@ -260,7 +270,7 @@ class SearchHit:
     version: str | None
     lang: str
     tags: tuple[str, ...]
-    trust_level: TrustLevel
+    trust_level: Annotated[TrustLevel, AsText()]
     code_lang: str | None
     #: The document's date: as stated, else of its file's last change or of indexing.
     date: datetime
@@ -373,7 +383,7 @@ class SearchResult:
     @property
     def relevant_hits(self) -> int:
         """Return the number of hits that answer the query; a search without any was unsuccessful."""
-        return sum(not hit.related for hit in self.hits)
+        return sum([not hit.related for hit in self.hits])
 
 
 @runtime_checkable

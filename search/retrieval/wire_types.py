@@ -19,6 +19,14 @@ class Keyword:
         return {**handler(core_schema), self.name: self.value}
 
 
+class AsText:
+    """A mark on a field of a StrEnum: its members are written as the texts that they are."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict[str, Any]]) -> Any:
+        """Return the schema of the enumeration; without this its members are looked up by Python code."""
+        return {**handler(source), "serialization": {"type": "str"}}
+
+
 Count = Annotated[int, Keyword("minimum", 0)]
 #: From 1.
 Rank = Annotated[int, Keyword("minimum", 1)]

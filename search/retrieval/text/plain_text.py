@@ -1,8 +1,8 @@
 """Plain text of a chunk as it is stored: without markup, with marks for snippets."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
 Span = tuple[int, int]
 
@@ -12,7 +12,8 @@ SEPARATOR = "\x01"
 LINKS_MARK = "\x02"
 
 
-class PlainText(NamedTuple):
+@dataclass(slots=True)
+class PlainText:
     """A text without markup."""
 
     text: str

@@ -147,7 +147,7 @@ class SnippetBuilder:
         of equally good windows wins. Passages of nothing but links count only if there is nothing else. A
         window begins at a sentence or a word, and ends at a word; `…` stands where it leaves out text.
         """
-        text, links = plain
+        text, links = plain.text, plain.links
         found = self._find_in_words(text) if self._needles else []
         if not found:
             passage = find_passage(text) if find_passage and len(text) > max_chars else None
@@ -161,23 +161,24 @@ class SnippetBuilder:
 
     def _find_in_words(self, text: str) -> list[_Found]:
         """Find the units in `text`, in order, also across what stands within a word."""
-        if text.isascii() or WITHIN_WORD.search(text) is None:
-            return self._find_units(text)
+        is_ascii = text.isascii()
+        if is_ascii or WITHIN_WORD.search(text) is None:
+            return self._find_units(text, is_ascii=is_ascii)
         kept: list[int] = []
         end = 0
         for left_out in WITHIN_WORD.finditer(text):
             kept += range(end, left_out.start())
             end = left_out.end()
         kept += range(end, len(text))
-        found = self._find_units("".join([text[at] for at in kept]))
+        found = self._find_units("".join([text[at] for at in kept]), is_ascii=False)
         return [(kept[start], kept[end - 1] + 1, unit) for start, end, unit in found]
 
-    def _find_units(self, text: str) -> list[_Found]:
+    def _find_units(self, text: str, *, is_ascii: bool) -> list[_Found]:
         """Find the units in `text`, in order. A phrase is found where its tokens follow each other."""
         found: list[_Found] = []
         #: By unit and position: the start of a phrase, and where its next token must begin.
         begun: dict[tuple[int, int], tuple[int, int]] = {}
-        is_ascii, lowered = text.isascii(), text.lower()
+        lowered = text.lower()
         folded = lowered if is_ascii else text.translate(_folded_characters)
         match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
         for offset in self._find_needles(text, folded):
