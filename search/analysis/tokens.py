@@ -237,7 +237,7 @@ def relaxed_terms(term: str) -> tuple[str, ...]:
     The first one of `e-mail` is `email`.
     """
     form = _joined_form(term)
-    smaller = (piece for run in RUN.findall(term) for piece in _split_run(run))
+    smaller = [piece for run in RUN.findall(term) for piece in _split_run(run)]
     return tuple(dict.fromkeys((form, *smaller) if form is not None else smaller))
 
 

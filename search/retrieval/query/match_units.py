@@ -80,7 +80,7 @@ class MatchUnit:
     @property
     def tokens(self) -> frozenset[str]:
         """Return the main index terms to look up."""
-        return frozenset(alternatives[0] for alternatives in self.positions)
+        return frozenset([alternatives[0] for alternatives in self.positions])
 
 
 #: Returns the positions of a unit.

@@ -236,5 +236,5 @@ def clear_caches():
     fold.cache_clear()
     for cache in token_module._run_caches.values():
         cache.clear()
-    for cached in ("analyse", "query_terms", "word_tokens", "_form_terms"):
+    for cached in ("analyse", "query_terms", "relaxed_terms", "word_tokens", "_form_terms"):
         getattr(token_module, cached).cache_clear()
