@@ -178,8 +178,7 @@ def _read(
 
 @lru_cache(_MAX_STATEMENTS)
 def _statement(shape: Shape, columns: tuple[str, ...]) -> CompiledQuery:
-    paths = (column.removesuffix("__micros") for column in columns)
-    joined = {path.rpartition("__")[0] for path in paths if "__" in path}
+    joined = {column.removesuffix("__micros").rpartition("__")[0] for column in columns if "__" in column}
     if joined:
         joined.add("document")
     of_workspace = {f"{table}__workspace": _WORKSPACE for table in sorted(joined)}

@@ -132,8 +132,6 @@ _HEBREW = re.compile("[א-ת]")
 SEVERAL: Final = "+"
 _MIN_STEMMED_CHARS = 3
 _MAX_CACHED_WORDS = 8_192
-# Sets of languages, one a workspace.
-_MAX_CACHED_SETS = 64
 _DIGIT = re.compile(r"\d")
 # A stemmer has internal state during a call.
 _stemmer_lock = Lock()
@@ -166,7 +164,7 @@ def stems_in(language: str | None, word: str) -> tuple[str, ...]:
     return (*bare, *sorted([each for each in stems - empty if len(each) >= _MIN_STEMMED_CHARS]))
 
 
-@lru_cache(maxsize=_MAX_CACHED_SETS)
+@lru_cache
 def _split_languages(language: str) -> tuple[Sequence[str], frozenset[str]]:
     """Return the codes of several languages in one, and their stop words with the English ones."""
     codes = language[1:].split(SEVERAL)

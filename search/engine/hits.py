@@ -1,7 +1,7 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import attrgetter
@@ -41,11 +41,8 @@ _MAX_COPIES = 50
 # Sentences of a page's passages without a word of the query that are compared with it.
 _MOST_SENTENCES = 16
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
-# Pairs of a passage's language and a query.
-_MAX_CACHED_LANGUAGES = 256
 _NO_SNIPPET: Snippet = ("", [])
 _is_related = attrgetter("entry.retrieval.related")
-_position_of = attrgetter("position")
 
 #: Returns the ranked entries from one position to another; fewer at the end of the list.
 ReadEntries = Callable[[int, int], Sequence[RankedEntry]]
@@ -184,8 +181,8 @@ class HitBuilder:
                 hit.metadata = metadata.get(hit.doc_id, {})
         return HitPage(
             hits=tuple(hits),
-            positions=tuple(map(_position_of, places)),
-            near_copies=tuple(map(_position_of, near)),
+            positions=tuple([place.position for place in places]),
+            near_copies=tuple([place.position for place in near]),
             stop=stop,
             is_whole=is_whole,
             has_snippets=self._has_time,
@@ -277,7 +274,7 @@ class HitBuilder:
         )
 
 
-@lru_cache(maxsize=_MAX_CACHED_LANGUAGES)
+@lru_cache
 def _is_in_other_language(lang: str, query: str, is_certain: bool) -> bool:
     """Return whether a passage is in another language than the query."""
     language = lang.partition("-")[0]
@@ -296,9 +293,5 @@ def _is_near(place: _Place, places: Sequence[_Place]) -> bool:
     similar = [each for each in places[-_COMPARED:] if -slack <= each.size - place.size <= slack]
     if len(similar) < _MAX_NEAR or len(place.words) < _LEAST_WORDS:
         return False
-    near = [each for each in similar if _share_of_words(place.words, each.words) >= _NEAR_SHARE]
-    return len(near) >= _MAX_NEAR
-
-
-def _share_of_words(one: Set[str], other: Set[str]) -> float:
-    return len(one & other) / len(one | other)
+    shares = [len(place.words & each.words) / len(place.words | each.words) for each in similar]
+    return sum([share >= _NEAR_SHARE for share in shares]) >= _MAX_NEAR

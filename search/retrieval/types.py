@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NoReturn, Protocol, runtime_checkable
 
+from search.retrieval import wire_types
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
@@ -14,17 +15,7 @@ from search.retrieval.query.filters import SearchFilters, TrustLevel
 from search.retrieval.query.metadata import Value
 from search.retrieval.query.rules import PromotedAnswer
 from search.retrieval.text.sanitize import cut_text, strip_unstorable
-from search.retrieval.wire_types import (
-    AsText,
-    Count,
-    Degraded,
-    HexId,
-    Keyword,
-    NonEmpty,
-    NonNegative,
-    Rank,
-    Score,
-)
+from search.retrieval.wire_types import Count, Degraded, HexId, Keyword, NonEmpty, NonNegative, Rank, Score
 
 DEFAULT_K = 10
 MAX_K = 1_000
@@ -202,7 +193,7 @@ class SearchQuery:
 class RetrievalDetail:
     """The scores and ranks behind a hit; None where a leg did not find it."""
 
-    method: Annotated[Mode, AsText()]
+    method: Annotated[Mode, wire_types.AsText()]
     #: In a single mode, the score of that leg.
     fusion_score: Score
     lexical_score: Score | None = None
@@ -270,7 +261,7 @@ class SearchHit:
     version: str | None
     lang: str
     tags: tuple[str, ...]
-    trust_level: Annotated[TrustLevel, AsText()]
+    trust_level: Annotated[TrustLevel, wire_types.AsText()]
     code_lang: str | None
     #: The document's date: as stated, else of its file's last change or of indexing.
     date: datetime

@@ -40,6 +40,14 @@ class Analysis(Protocol):
         """Return the numbers in parts of a text: start and end in characters, and their index terms."""
         ...
 
+    def word_tokens(self, word: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
+        """Return the code-point offsets of start and end, and the terms, of a word's tokens."""
+        ...
+
+    def joined_tokens(self, text: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
+        """Return the same of each word of a text that is written in parts, with the terms of the whole."""
+        ...
+
     def is_prefix(self, term: str) -> bool:
         """Return whether the phrase of `term` ends in a prefix of index terms."""
         ...

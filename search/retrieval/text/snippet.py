@@ -11,11 +11,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from operator import itemgetter
 from string import ascii_lowercase
-from typing import Protocol
 
-from search.retrieval.query.match_units import MatchUnit
+from search.retrieval.query.match_units import Analysis, MatchUnit
 from search.retrieval.text.plain_text import SEPARATOR, PlainText, Span
 from search.retrieval.text.unicode_scripts import (
     ASCII_RUN,
@@ -83,21 +81,6 @@ def sentence_starts(text: str, start: int = 0, stop: int = sys.maxsize) -> list[
     return [found.end() for found in _SENTENCE_START.finditer(text, start, stop)]
 
 
-_position_of = itemgetter(1)
-
-
-class WordAnalysis(Protocol):
-    """The analysis of a word by the index."""
-
-    def word_tokens(self, word: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
-        """Return the code-point offsets of start and end, and the terms, of a word's tokens."""
-        ...
-
-    def joined_tokens(self, text: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
-        """Return the same of each word of a text that is written in parts, with the terms of the whole."""
-        ...
-
-
 class _FoldedCharacters(dict[int, str]):
     """A translation of each character to its folded form, where that is a single character."""
 
@@ -116,7 +99,7 @@ _folded_characters = _FoldedCharacters()
 class SnippetBuilder:
     """A builder of snippets for the units of one query."""
 
-    def __init__(self, units: Sequence[MatchUnit], analysis: WordAnalysis, language: str | None) -> None:
+    def __init__(self, units: Sequence[MatchUnit], analysis: Analysis, language: str | None) -> None:
         """`language` is that in which the terms of `units` were stemmed."""
         self._last_positions = [len(unit.positions) - 1 for unit in units]
         self._analysis = analysis
@@ -231,7 +214,8 @@ class SnippetBuilder:
         places: list[int] = []
         for needle, size in self._needles:
             if needle in folded:
-                found = _places_of(needle, size, folded)
+                ends = accumulate(map(len, folded.split(needle)[:-1]))
+                found = [end + size * before for before, end in enumerate(ends)]
                 if size < _SHORT:
                     found = [at for at in found if not (at and text[at - 1] in _SMALL and text[at] in _SMALL)]
                 places += found
@@ -249,15 +233,10 @@ class SnippetBuilder:
                     places.append((unit, at, True))
             if places:
                 if places[1:]:
-                    places = sorted(dict.fromkeys(places), key=_position_of, reverse=True)
+                    places = sorted(dict.fromkeys(places), key=lambda place: -place[1])
                 until = tokens[number][0] if number < len(tokens) else high
                 found.append((low, high, until, places))
         return found
-
-
-def _places_of(needle: str, size: int, text: str) -> list[int]:
-    """Return where `needle`, of this size, is in `text`."""
-    return [end + size * before for before, end in enumerate(accumulate(map(len, text.split(needle)[:-1])))]
 
 
 def _needles(term: str) -> Iterator[str]:
@@ -337,7 +316,7 @@ def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, 
     length = len(text.rstrip())
     begins = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
     if length - begins <= max_chars:
-        return _slice(text, highlights, begins, max(begins, length))
+        return _slice(text, highlights, begins, max(begins, length), 0, 0)
     dots = 1 if max_chars >= _LEAST_WITH_ELLIPSIS else 0
     room = max_chars - 2 * dots
     low = begins if passage[1] - begins <= room else _start_before(text, passage, begins, length, room)
@@ -365,9 +344,7 @@ def _end_at_word(text: str, low: int, least: int, high: int) -> int:
     return high if border is None else low + len(text[low : border.end()].rstrip(_SEPARATORS))
 
 
-def _slice(
-    text: str, highlights: Iterable[Highlight], low: int, high: int, lead: int = 0, tail: int = 0
-) -> Snippet:
+def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int, lead: int, tail: int) -> Snippet:
     """Return a window with `lead` and `tail` ellipses around it, and what of `highlights` is in it."""
     first = low - lead
     inside = [
@@ -383,12 +360,9 @@ def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:
     merged: list[Highlight] = []
     before = -2
     for start, end, _ in found:
-        if start <= before or (start == before + 1 and _is_joint(text[before])):
+        is_next = start == before + 1 and not (text[before].isspace() or has_token(text[before]))
+        if start <= before or is_next:
             start, end = merged[-1][0], max(merged.pop()[1], end)
         merged.append((start, end))
         before = end
     return merged
-
-
-def _is_joint(character: str) -> bool:
-    return not character.isspace() and not has_token(character)

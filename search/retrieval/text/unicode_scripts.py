@@ -153,8 +153,6 @@ _GRAPHEME = re.compile(
     re.DOTALL,
 )
 _COMPOSED = re.compile(f"[{_UNSPACED_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7fb\uf900-\uffdc]")
-
-
 _COMBINING = _ranges(map(ord, filter(unicodedata.combining, map(chr, range(_BEYOND.stop)))))
 #: Where a word, or a character of an unspaced script, begins.
 BORDER = re.compile(rf"(?<![^\W_])[^\W_]|(?=[^\W_])[{_UNSPACED}]|(?=[\W_])[^\s{_COMBINING}]")
