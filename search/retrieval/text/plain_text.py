@@ -1,8 +1,8 @@
 """Plain text of a chunk as it is stored: without markup, with marks for snippets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 Span = tuple[int, int]
 
@@ -12,8 +12,7 @@ SEPARATOR = "\x01"
 LINKS_MARK = "\x02"
 
 
-@dataclass(slots=True)
-class PlainText:
+class PlainText(NamedTuple):
     """A text without markup."""
 
     text: str

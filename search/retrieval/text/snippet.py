@@ -130,7 +130,7 @@ class SnippetBuilder:
         of equally good windows wins. Passages of nothing but links count only if there is nothing else. A
         window begins at a sentence or a word, and ends at a word; `…` stands where it leaves out text.
         """
-        text, links = plain.text, plain.links
+        text, links = plain
         found = self._find_in_words(text) if self._needles else []
         if not found:
             passage = find_passage(text) if find_passage and len(text) > max_chars else None
