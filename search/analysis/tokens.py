@@ -152,7 +152,7 @@ def word_tokens(word: str, language: str | None) -> tuple[tuple[int, int, tuple[
     """Return the tokens of a single word: code-point offsets of start and end, and the terms."""
     parts = parts_of(word, None if language == "en" else language)
     if word.isascii():
-        return tuple([(low, high, tuple(terms)) for low, high, *terms in parts])
+        return tuple((low, high, tuple(terms)) for low, high, *terms in parts)
     octets = word.encode()
     return tuple(
         (len(octets[:low].decode()), len(octets[:high].decode()), tuple(terms)) for low, high, *terms in parts

@@ -344,15 +344,17 @@ def _end_at_word(text: str, low: int, least: int, high: int) -> int:
     return high if border is None else low + len(text[low : border.end()].rstrip(_SEPARATORS))
 
 
-def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int, lead: int, tail: int) -> Snippet:
+def _slice(
+    text: str, highlights: Iterable[Highlight], begin: int, high: int, lead: int, tail: int
+) -> Snippet:
     """Return a window with `lead` and `tail` ellipses around it, and what of `highlights` is in it."""
-    first = low - lead
+    low = begin - lead
     inside = [
-        ((start if start > low else low) - first, (end if end < high else high) - first)
+        ((start if start > begin else begin) - low, (end if end < high else high) - low)
         for start, end in highlights
-        if start < high and end > low
+        if start < high and end > begin
     ]
-    return _ELLIPSIS * lead + text[low:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
+    return _ELLIPSIS * lead + text[begin:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
 
 
 def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:
