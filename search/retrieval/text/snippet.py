@@ -344,14 +344,12 @@ def _end_at_word(text: str, low: int, least: int, high: int) -> int:
     return high if border is None else low + len(text[low : border.end()].rstrip(_SEPARATORS))
 
 
-def _slice(
-    text: str, highlights: Iterable[Highlight], begin: int, high: int, lead: int, tail: int
-) -> Snippet:
-    """Return a window with `lead` and `tail` ellipses around it, and what of `highlights` is in it."""
+def _slice(text: str, marks: Iterable[Highlight], begin: int, high: int, lead: int, tail: int) -> Snippet:
+    """Return a window with `lead` and `tail` ellipses around it, and what of `marks` is in it."""
     low = begin - lead
     inside = [
         ((start if start > begin else begin) - low, (end if end < high else high) - low)
-        for start, end in highlights
+        for start, end in marks
         if start < high and end > begin
     ]
     return _ELLIPSIS * lead + text[begin:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
