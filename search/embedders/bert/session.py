@@ -31,17 +31,7 @@ def open_session(graph: Path) -> EmbedOne:
 
     Raises: EmbedderUnavailable when the file is no valid graph.
     """
-    try:
-        session = InferenceSession(
-            graph,
-            session_options(),
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=list(_SLOW_FUSIONS),
-        )
-    except _LOAD_ERRORS as error:
-        raise EmbedderUnavailable(
-            f"{graph} can't be loaded ({error}); delete it, it is made anew."
-        ) from error
+    session = _open(graph, session_options())
     name = session.get_inputs()[0].name
 
     def embed_one(tokens: np.ndarray) -> np.ndarray:
@@ -49,6 +39,32 @@ def open_session(graph: Path) -> EmbedOne:
         return embedded
 
     return embed_one
+
+
+def pack_graph(graph: Path, packed: Path) -> None:
+    """Write a graph to `packed` as it is run, and its weights beside it to a file that processes map.
+
+    Products read weights in an order of the processor's: one that has another orders them in memory of its
+    own, as each process did with all weights of a graph in a single file (37 MB).
+    """
+    options = session_options()
+    options.optimized_model_filepath = str(packed)
+    options.add_session_config_entry(
+        "session.optimized_model_external_initializers_file_name", f"{packed.stem}.weights"
+    )
+    options.add_session_config_entry("session.save_external_prepacked_constant_initializers", "1")
+    _open(graph, options)
+
+
+def _open(graph: Path, options: SessionOptions) -> InferenceSession:
+    try:
+        return InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(_SLOW_FUSIONS)
+        )
+    except _LOAD_ERRORS as error:
+        raise EmbedderUnavailable(
+            f"{graph} can't be loaded ({error}); delete its folder, it is made anew."
+        ) from error
 
 
 def session_options() -> SessionOptions:

