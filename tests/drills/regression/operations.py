@@ -20,7 +20,7 @@ from search.retrieval.types import Fusion, Mode, SearchQuery
 from tests.drills.regression.corpora import KEEPERS, NAME, QUERY
 from tests.drills.regression.mirror_work import watched_mirrors
 from tests.drills.regression.postgres_work import postgres_work
-from tests.drills.regression.python_work import python_work
+from tests.drills.regression.python_work import count_calls, python_work
 from tests.support.actors import token_client
 from tests.support.api import address
 
@@ -138,10 +138,11 @@ def costs(action: Action) -> dict[str, float]:
     found, answer = counts(action)
     local_mirrors.reader_pool().close()
     action()
+    calls = count_calls(action)
     for _ in range(2):  # the first call under the tracer allocates more
         with python_work() as python:
             action()
-    return {**found, **python.figures, **_size(answer)}
+    return {**found, **python.figures, "calls": calls, **_size(answer)}
 
 
 def _redis() -> redis.Redis:

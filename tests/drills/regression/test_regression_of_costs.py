@@ -15,6 +15,7 @@ from tests.drills.regression.budgets import COSTS, GROWTH
 from tests.drills.regression.guards import Regression, check_costs, check_growth
 from tests.drills.regression.ingest_costs import embedded_batch, mirrored_document, synced_documents
 from tests.drills.regression.operations import OPERATIONS, costs
+from tests.drills.regression.python_work import processor_ratio
 from tests.support.mirrors import sync_in_this_thread
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
@@ -56,6 +57,13 @@ def test_ingesting_and_embedding_stay_within_budget(without_timers, record_figur
 
 def test_mirroring_a_document_stays_within_budget(without_timers, record_figures):
     check_costs("mirrored document", record_figures("mirrored document", mirrored_document()))
+
+
+def test_processor_time_of_a_request_stays_within_a_multiple_of_fixed_work(sizes, record_figures):
+    search = OPERATIONS["search over HTTP"](sizes["large"])
+    search()
+    figures = {"processor time, of fixed work": processor_ratio(search)}
+    check_costs("search over HTTP", record_figures("search over HTTP", figures))
 
 
 OVER_BUDGET = [
