@@ -13,9 +13,9 @@ from ingest.parsers.file_types import (
     OUTLOOK,
     binary_type,
     code_type,
-    epub_type,
     extension_of,
     office_type,
+    type_as,
     type_by_name,
 )
 from ingest.parsers.office.epub import is_epub
@@ -99,7 +99,7 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
     if (kind := kind_of(content)) is not None:
         return office_type(path, kind)
     if is_epub(content):
-        return epub_type(path)
+        return type_as(path, "epub")
     if named is None or named.media != "office":
         return None
     if not content:

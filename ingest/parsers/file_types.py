@@ -1,137 +1,116 @@
 """File types by extension. Content overrules it where the two disagree (see content_type)."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
 from ingest.parsers.office.package import OPEN_DOCUMENT, OfficeKind
 from ingest.parsers.types import FileType, Media
 
-MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc", "qmd", "rmd"})
-HTML: Final = frozenset({"html", "htm", "xhtml"})
-#: text formats without a parser of their own: extension -> mime
-TEXT: Final = {
-    "txt": "text/plain",
-    "text": "text/plain",
-}
-#: data formats: extension -> (mime, language)
-STRUCTURED: Final = {
-    "csv": ("text/csv", "csv"),
-    "tsv": ("text/tab-separated-values", "csv"),
-    "json": ("application/json", "json"),
-    "jsonl": ("application/jsonl", "json"),
-    "ndjson": ("application/jsonl", "json"),
-    "jsonc": ("application/json", "json"),
-    "geojson": ("application/geo+json", "json"),
-    "json5": ("application/json5", "json"),
-    "yaml": ("application/yaml", "yaml"),
-    "yml": ("application/yaml", "yaml"),
-    "toml": ("application/toml", "toml"),
-    "ini": ("text/plain", "ini"),
-    "cfg": ("text/plain", "ini"),
-    "conf": ("text/plain", "ini"),
-    "properties": ("text/x-java-properties", "ini"),
-    "log": ("text/plain", "log"),
-    **dict.fromkeys(("po", "pot"), ("text/x-gettext-translation", "gettext")),
-}
-#: ladders of the data formats that are not read as `structured` first, by language or extension
-STRUCTURED_PARSERS: Final = {
-    "csv": ("table", "structured", "text"),
-    "log": ("log", "text"),
-    "gettext": ("gettext", "text"),
-    "properties": ("properties", "structured", "text"),
-}
-#: XML of texts in any vocabulary, by content; configuration and data are code
-XML: Final = frozenset(
-    {
-        *("xml", "dbk", "docbook", "dita", "ditamap", "tei", "fb2", "xlf", "xliff", "tmx", "opml", "enex"),
-        *("wxr", "rss", "atom", "nxml", "jats"),
-    }
-)
-#: formats with a parser of their own: extension -> (mime, ladder)
-MARKUP: Final = {
-    "rst": ("text/x-rst", ("rst", "text")),
-    "rest": ("text/x-rst", ("rst", "text")),
-    **dict.fromkeys(("adoc", "asciidoc"), ("text/asciidoc", ("asciidoc", "text"))),
-    **dict.fromkeys(("wiki", "mediawiki"), ("text/x-wiki", ("mediawiki", "text"))),
-    **dict.fromkeys(("tex", "ltx", "latex"), ("application/x-tex", ("tex", "text"))),
-    "org": ("text/org", ("org", "text")),
-    "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
-    "svg": ("image/svg+xml", ("svg", "text")),
-    **dict.fromkeys(("ics", "ical", "ifb"), ("text/calendar", ("calendar", "text"))),
-    **dict.fromkeys(("vcf", "vcard"), ("text/vcard", ("contacts", "text"))),
-    **dict.fromkeys(("drawio", "dio"), ("application/vnd.jgraph.mxfile", ("drawio", "text"))),
-    "excalidraw": ("application/vnd.excalidraw+json", ("excalidraw", "structured", "text")),
-}
 XML_MIME: Final = "application/xml"
 OUTLOOK: Final = "application/vnd.ms-outlook"
-#: binary formats, detected by content: mime -> (media, ladder)
-BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
-    "application/pdf": ("pdf", ("pdf",)),
-    "application/rtf": ("office", ("rtf",)),
-    "image/png": ("image", ("image",)),
-    "image/jpeg": ("image", ("image",)),
-    "image/webp": ("image", ("image",)),
-    "image/gif": ("image", ("image",)),
-    "image/tiff": ("image", ("image",)),
-    OUTLOOK: ("email", ("outlook",)),
+_OOXML: Final = "application/vnd.openxmlformats-officedocument"
+#: extensions, media type, medium, ladder of parsers, and language of data formats; `xml` is read by its
+#: content, and configuration and data in it are code
+_TABLE: Final = f"""
+txt text | text/plain | text | text
+md markdown mdown mkd mdc qmd rmd | text/markdown | text | markdown text
+mdx | text/mdx | text | markdown text
+html htm xhtml | text/html | text | html text
+xml dbk docbook dita ditamap tei fb2 xlf xliff tmx | {XML_MIME} | text | xml code text
+opml enex wxr rss atom nxml jats | {XML_MIME} | text | xml code text
+csv | text/csv | text | table structured text | csv
+tsv | text/tab-separated-values | text | table structured text | csv
+json jsonc | application/json | text | structured text | json
+jsonl ndjson | application/jsonl | text | structured text | json
+geojson | application/geo+json | text | structured text | json
+json5 | application/json5 | text | structured text | json
+yaml yml | application/yaml | text | structured text | yaml
+toml | application/toml | text | structured text | toml
+ini cfg conf | text/plain | text | structured text | ini
+properties | text/x-java-properties | text | properties structured text | ini
+log | text/plain | text | log text | log
+po pot | text/x-gettext-translation | text | gettext text | gettext
+rst rest | text/x-rst | text | rst text
+adoc asciidoc | text/asciidoc | text | asciidoc text
+wiki mediawiki | text/x-wiki | text | mediawiki text
+tex ltx latex | application/x-tex | text | tex text
+org | text/org | text | org text
+ipynb | application/x-ipynb+json | text | notebook structured text
+svg | image/svg+xml | text | svg text
+ics ical ifb | text/calendar | text | calendar text
+vcf vcard | text/vcard | text | contacts text
+drawio dio | application/vnd.jgraph.mxfile | text | drawio text
+excalidraw | application/vnd.excalidraw+json | text | excalidraw structured text
+mht mhtml | multipart/related | text | web_archive mail_source
+eml emlx | message/rfc822 | email | email mail_source
+mbox | application/mbox | email | mbox mail_source
+msg | {OUTLOOK} | email | outlook
+srt | application/x-subrip | transcript | transcript text
+vtt | text/vtt | transcript | transcript text
+sbv | text/x-subviewer | transcript | transcript text
+ass ssa | text/x-ssa | transcript | transcript text
+ttml dfxp | application/ttml+xml | transcript | transcript text
+pdf | application/pdf | pdf | pdf
+png | image/png | image | image
+jpg jpeg | image/jpeg | image | image
+webp | image/webp | image | image
+gif | image/gif | image | image
+tif tiff | image/tiff | image | image
+rtf | application/rtf | office | rtf
+epub | application/epub+zip | office | epub
+docx | {_OOXML}.wordprocessingml.document | office | docx office_text
+docm | application/vnd.ms-word.document.macroEnabled.12 | office | docx office_text
+dotx | {_OOXML}.wordprocessingml.template | office | docx office_text
+dotm | application/vnd.ms-word.template.macroEnabled.12 | office | docx office_text
+pptx | {_OOXML}.presentationml.presentation | office | pptx office_text
+pptm | application/vnd.ms-powerpoint.presentation.macroEnabled.12 | office | pptx office_text
+ppsx | {_OOXML}.presentationml.slideshow | office | pptx office_text
+potx | {_OOXML}.presentationml.template | office | pptx office_text
+xlsx | {_OOXML}.spreadsheetml.sheet | office | xlsx office_text
+xlsm | application/vnd.ms-excel.sheet.macroEnabled.12 | office | xlsx office_text
+xltx | {_OOXML}.spreadsheetml.template | office | xlsx office_text
+odt | {OPEN_DOCUMENT}text | office | odf
+ott | {OPEN_DOCUMENT}text-template | office | odf
+fodt | {OPEN_DOCUMENT}text-flat-xml | office | odf
+ods | {OPEN_DOCUMENT}spreadsheet | office | odf
+ots | {OPEN_DOCUMENT}spreadsheet-template | office | odf
+fods | {OPEN_DOCUMENT}spreadsheet-flat-xml | office | odf
+odp | {OPEN_DOCUMENT}presentation | office | odf
+otp | {OPEN_DOCUMENT}presentation-template | office | odf
+fodp | {OPEN_DOCUMENT}presentation-flat-xml | office | odf
+odg | {OPEN_DOCUMENT}graphics | office | odf
+"""
+
+
+def _parse_row(row: str) -> FileType:
+    _, mime, media, parsers, *language = row.split(" | ")
+    ladder = tuple(parsers.split())
+    return FileType(
+        path="", mime=mime, media=cast(Media, media), parsers=ladder, language=next(iter(language), None)
+    )
+
+
+#: types by extension, of no path
+TYPES: Final[Mapping[str, FileType]] = {
+    extension: _parse_row(row)
+    for row in _TABLE.strip().split("\n")
+    for extension in row.partition(" | ")[0].split()
 }
-#: extensions of the binary formats
-BINARY_EXTENSIONS: Final = {
-    "pdf": "application/pdf",
-    "rtf": "application/rtf",
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "webp": "image/webp",
-    "gif": "image/gif",
-    "tif": "image/tiff",
-    "tiff": "image/tiff",
-    "msg": OUTLOOK,
-}
-#: subtitles and transcripts: extension -> mime
-TRANSCRIPTS: Final = {
-    "srt": "application/x-subrip",
-    "vtt": "text/vtt",
-    "sbv": "text/x-subviewer",
-    **dict.fromkeys(("ass", "ssa"), "text/x-ssa"),
-    **dict.fromkeys(("ttml", "dfxp"), "application/ttml+xml"),
-}
-#: Office files by extension: kind, and mime type of this variant
-OOXML: Final = "application/vnd.openxmlformats-officedocument"
-MACROS: Final = "macroEnabled.12"
-OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
-    "docx": ("docx", f"{OOXML}.wordprocessingml.document"),
-    "docm": ("docx", f"application/vnd.ms-word.document.{MACROS}"),
-    "dotx": ("docx", f"{OOXML}.wordprocessingml.template"),
-    "dotm": ("docx", f"application/vnd.ms-word.template.{MACROS}"),
-    "pptx": ("pptx", f"{OOXML}.presentationml.presentation"),
-    "pptm": ("pptx", f"application/vnd.ms-powerpoint.presentation.{MACROS}"),
-    "ppsx": ("pptx", f"{OOXML}.presentationml.slideshow"),
-    "potx": ("pptx", f"{OOXML}.presentationml.template"),
-    "xlsx": ("xlsx", f"{OOXML}.spreadsheetml.sheet"),
-    "xlsm": ("xlsx", f"application/vnd.ms-excel.sheet.{MACROS}"),
-    "xltx": ("xlsx", f"{OOXML}.spreadsheetml.template"),
-    "odt": ("odt", f"{OPEN_DOCUMENT}text"),
-    "ott": ("odt", f"{OPEN_DOCUMENT}text-template"),
-    "fodt": ("odt", f"{OPEN_DOCUMENT}text-flat-xml"),
-    "ods": ("ods", f"{OPEN_DOCUMENT}spreadsheet"),
-    "ots": ("ods", f"{OPEN_DOCUMENT}spreadsheet-template"),
-    "fods": ("ods", f"{OPEN_DOCUMENT}spreadsheet-flat-xml"),
-    "odp": ("odp", f"{OPEN_DOCUMENT}presentation"),
-    "otp": ("odp", f"{OPEN_DOCUMENT}presentation-template"),
-    "fodp": ("odp", f"{OPEN_DOCUMENT}presentation-flat-xml"),
-    "odg": ("odp", f"{OPEN_DOCUMENT}graphics"),
+MARKDOWN: Final = frozenset(name for name, each in TYPES.items() if each.parsers[0] == "markdown")
+#: extensions of the variants of each kind of office file
+VARIANTS: Final[Mapping[OfficeKind, str]] = {
+    "docx": "docx docm dotx dotm",
+    "pptx": "pptx pptm ppsx potx",
+    "xlsx": "xlsx xlsm xltx",
+    "odt": "odt ott fodt",
+    "ods": "ods ots fods",
+    "odp": "odp otp fodp odg",
 }
 #: the name space of OpenDocument files, which a flat one declares at its beginning
 FLAT_OFFICE: Final = b"urn:oasis:names:tc:opendocument:xmlns:office"
-#: mail and pages saved as mail: extension -> (mime, ladder)
-MAIL: Final = {
-    **dict.fromkeys(("eml", "emlx"), ("message/rfc822", ("email", "mail_source"))),
-    "mbox": ("application/mbox", ("mbox", "mail_source")),
-}
-#: pages with their pictures in one file, which are mails by form: extension -> mime
-WEB_ARCHIVES: Final = dict.fromkeys(("mht", "mhtml"), "multipart/related")
-EPUB: Final = "epub"
+#: formats that are detected by content: media type -> one of the extensions
+BINARY: Final = {TYPES[each].mime: each for each in ("pdf", "rtf", "png", "jpg", "webp", "gif", "tif", "msg")}
 
 LANGUAGES: Final = {
     "bash": "sh bash zsh ksh",
@@ -215,37 +194,15 @@ def code_language_of(path: str) -> str | None:
 
 def type_by_name(path: str) -> FileType | None:
     """Return the type that the name claims, None for an unknown name."""
-    extension = extension_of(path)
-    language = code_language_of(path)
+    language, extension = code_language_of(path), extension_of(path)
     if language is not None:
         return code_type(path, language)
-    if extension in XML:
-        return xml_type(path)
-    if extension in MARKDOWN:
-        mime = "text/mdx" if extension == "mdx" else "text/markdown"
-        return FileType(path=path, mime=mime, media="text", parsers=("markdown", "text"))
-    if extension in HTML:
-        return html_type(path)
-    if extension in STRUCTURED:
-        return data_type(path, extension)
-    if extension in MARKUP:
-        return markup_type(path, extension)
-    if extension in TEXT:
-        return text_type(path, TEXT[extension])
-    if extension in OFFICE:
-        return office_type(path, OFFICE[extension][0])
-    if extension == EPUB:
-        return epub_type(path)
-    if extension in MAIL:
-        return mail_type(path, extension)
-    if extension in WEB_ARCHIVES:
-        return web_archive_type(path)
-    if extension in TRANSCRIPTS:
-        mime, parsers = TRANSCRIPTS[extension], ("transcript", "text")
-        return FileType(path=path, mime=mime, media="transcript", parsers=parsers)
-    if extension in BINARY_EXTENSIONS:
-        return binary_type(path, BINARY_EXTENSIONS[extension])
-    return None
+    return type_as(path, extension) if extension in TYPES else None
+
+
+def type_as(path: str, extension: str) -> FileType:
+    """Return the type of files with `extension`, one of TYPES, whatever the file's own is."""
+    return replace(TYPES[extension], path=path)
 
 
 def code_type(path: str, language: str) -> FileType:
@@ -254,63 +211,12 @@ def code_type(path: str, language: str) -> FileType:
     return FileType(path=path, mime=mime, media="code", parsers=("code", "text"), language=language)
 
 
-def xml_type(path: str) -> FileType:
-    """Return the type of a text in XML."""
-    return FileType(path=path, mime=XML_MIME, media="text", parsers=("xml", "code", "text"))
-
-
 def binary_type(path: str, mime: str) -> FileType | None:
     """Return the type of a binary format, None when no parser reads it."""
-    if mime not in BINARY:
-        return None
-    media, parsers = BINARY[mime]
-    return FileType(path=path, mime=mime, media=media, parsers=parsers)
+    return type_as(path, BINARY[mime]) if mime in BINARY else None
 
 
 def office_type(path: str, kind: OfficeKind) -> FileType:
     """Return the type of an office file that holds `kind`, whatever its name."""
-    named, mime = OFFICE.get(extension_of(path), ("", ""))
-    mime = mime if named == kind else OFFICE[kind][1]
-    parsers = ("odf",) if mime.startswith(OPEN_DOCUMENT) else (kind, "office_text")
-    return FileType(path=path, mime=mime, media="office", parsers=parsers)
-
-
-def epub_type(path: str) -> FileType:
-    """Return the type of a book in EPUB."""
-    return FileType(path=path, mime="application/epub+zip", media="office", parsers=("epub",))
-
-
-def data_type(path: str, extension: str) -> FileType:
-    """Return the type of data files with `extension`, one of STRUCTURED."""
-    mime, language = STRUCTURED[extension]
-    by_language = STRUCTURED_PARSERS.get(language, ("structured", "text"))
-    parsers = STRUCTURED_PARSERS.get(extension, by_language)
-    return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
-
-
-def markup_type(path: str, extension: str) -> FileType:
-    """Return the type of files with `extension`, one of MARKUP."""
-    mime, parsers = MARKUP[extension]
-    return FileType(path=path, mime=mime, media="text", parsers=parsers)
-
-
-def mail_type(path: str, extension: str = "eml") -> FileType:
-    """Return the type of an e-mail, or of a mailbox (`mbox`)."""
-    mime, parsers = MAIL[extension]
-    return FileType(path=path, mime=mime, media="email", parsers=parsers)
-
-
-def web_archive_type(path: str) -> FileType:
-    """Return the type of a page with its pictures in one file."""
-    parsers = ("web_archive", "mail_source")
-    return FileType(path=path, mime="multipart/related", media="text", parsers=parsers)
-
-
-def html_type(path: str) -> FileType:
-    """Return the type of an HTML page."""
-    return FileType(path=path, mime="text/html", media="text", parsers=("html", "text"))
-
-
-def text_type(path: str, mime: str = "text/plain") -> FileType:
-    """Return the type of plain text."""
-    return FileType(path=path, mime=mime, media="text", parsers=("text",))
+    extension = extension_of(path)
+    return type_as(path, extension if extension in VARIANTS[kind].split() else kind)

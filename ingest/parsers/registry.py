@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Final
 
 from ingest.parsers.content_type import identify
@@ -58,91 +57,50 @@ logger = logging.getLogger(__name__)
 
 Parser = Callable[[bytes, FileType], Outline]
 
-PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
-    {
-        "markdown": parse_markdown,
-        "html": parse_html,
-        "rst": parse_rst,
-        "asciidoc": parse_asciidoc,
-        "mediawiki": parse_mediawiki,
-        "org": parse_org,
-        "tex": parse_tex,
-        "notebook": parse_notebook,
-        "xml": parse_xml,
-        "svg": parse_svg,
-        "calendar": parse_calendar,
-        "contacts": parse_contacts,
-        "drawio": parse_drawio,
-        "excalidraw": parse_excalidraw,
-        "docx": parse_docx,
-        "pptx": parse_pptx,
-        "xlsx": parse_xlsx,
-        "odf": parse_odf,
-        "rtf": parse_rtf,
-        "office_text": parse_office_text,
-        "epub": parse_epub,
-        "email": parse_email,
-        "mail_source": parse_mail_source,
-        "web_archive": parse_web_archive,
-        "mbox": parse_mbox,
-        "outlook": parse_outlook,
-        "table": parse_table,
-        "log": parse_log,
-        "pdf": parse_pdf,
-        "image": parse_image,
-        "transcript": parse_transcript,
-        "properties": parse_properties,
-        "gettext": parse_gettext,
-        "structured": parse_structured,
-        "code": parse_code,
-        "text": parse_text,
-    }
-)
+#: parsers by name with their versions, incremented whenever one returns other lines, blocks, titles or
+#: languages for the same bytes
+_PARSERS: Final[Mapping[str, tuple[Parser, int]]] = {
+    "markdown": (parse_markdown, 4),
+    "html": (parse_html, 6),
+    "rst": (parse_rst, 2),
+    "asciidoc": (parse_asciidoc, 1),
+    "mediawiki": (parse_mediawiki, 2),
+    "org": (parse_org, 1),
+    "tex": (parse_tex, 1),
+    "notebook": (parse_notebook, 4),
+    "xml": (parse_xml, 1),
+    "svg": (parse_svg, 2),
+    "calendar": (parse_calendar, 1),
+    "contacts": (parse_contacts, 1),
+    "drawio": (parse_drawio, 1),
+    "excalidraw": (parse_excalidraw, 1),
+    "docx": (parse_docx, 3),
+    "pptx": (parse_pptx, 4),
+    "xlsx": (parse_xlsx, 3),
+    "odf": (parse_odf, 3),
+    "rtf": (parse_rtf, 2),
+    "office_text": (parse_office_text, 2),
+    "epub": (parse_epub, 2),
+    "email": (parse_email, 4),
+    "mail_source": (parse_mail_source, 1),
+    "web_archive": (parse_web_archive, 2),
+    "mbox": (parse_mbox, 2),
+    "outlook": (parse_outlook, 2),
+    "table": (parse_table, 3),
+    "log": (parse_log, 2),
+    "pdf": (parse_pdf, 4),
+    "image": (parse_image, 1),
+    "transcript": (parse_transcript, 2),
+    "properties": (parse_properties, 1),
+    "gettext": (parse_gettext, 1),
+    "structured": (parse_structured, 4),
+    "code": (parse_code, 4),
+    "text": (parse_text, 3),
+}
+PARSERS: Final[Mapping[str, Parser]] = {name: parser for name, (parser, _) in _PARSERS.items()}
+PARSER_VERSIONS: Final[Mapping[str, int]] = {name: version for name, (_, version) in _PARSERS.items()}
 #: text that people see in a file, to compare what a parser has read with
-VISIBLE_TEXT: Final[Mapping[str, Callable[[bytes], str]]] = MappingProxyType(
-    dict.fromkeys(("docx", "pptx", "xlsx", "office_text"), visible_text)
-)
-#: incremented whenever a parser returns other lines, blocks, titles or languages for the same bytes
-PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "markdown": 4,
-        "html": 6,
-        "rst": 2,
-        "asciidoc": 1,
-        "mediawiki": 2,
-        "org": 1,
-        "tex": 1,
-        "notebook": 4,
-        "xml": 1,
-        "svg": 2,
-        "calendar": 1,
-        "contacts": 1,
-        "drawio": 1,
-        "excalidraw": 1,
-        "docx": 3,
-        "pptx": 4,
-        "xlsx": 3,
-        "office_text": 2,
-        "epub": 2,
-        "email": 4,
-        "mail_source": 1,
-        "web_archive": 2,
-        "table": 3,
-        "log": 2,
-        "pdf": 4,
-        "odf": 3,
-        "rtf": 2,
-        "mbox": 2,
-        "outlook": 2,
-        "image": 1,
-        "transcript": 2,
-        "properties": 1,
-        "gettext": 1,
-        "structured": 4,
-        "code": 4,
-        "text": 3,
-    }
-)
+VISIBLE_TEXT: Final = dict.fromkeys(("docx", "pptx", "xlsx", "office_text"), visible_text)
 #: parsers that leave out encoded text by themselves
 OWN_ENCODED: Final = frozenset({"mail_source"})
 #: parsers of formats that have a charset of their own

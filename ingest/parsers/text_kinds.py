@@ -3,18 +3,7 @@
 import re
 from codecs import BOM_UTF8
 
-from ingest.parsers.file_types import (
-    XML_MIME,
-    code_type,
-    data_type,
-    extension_of,
-    html_type,
-    mail_type,
-    markup_type,
-    text_type,
-    web_archive_type,
-    xml_type,
-)
+from ingest.parsers.file_types import XML_MIME, code_type, extension_of, type_as
 from ingest.parsers.mail.mbox import is_mailbox
 from ingest.parsers.markup.xml import is_text, root_of
 from ingest.parsers.types import FileType
@@ -97,15 +86,15 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
     if named.mime == XML_MIME:
         return _xml_kind(content, path)
     if named.media in TEXT_MEDIA and named.language not in MAY_BEGIN_AS_PAGE and HTML_START.match(head):
-        return named if named.mime == "text/html" else html_type(path)
+        return named if named.mime == "text/html" else type_as(path, "html")
     if named.media == "text" and (begun := _begun_type(head, path)) is not None:
         return begun
     if named.mime == "application/mbox" and MAIL_START.match(head):
-        return mail_type(path)  # one mail, without the line that begins each in a mailbox
+        return type_as(path, "eml")  # one mail, without the line that begins each in a mailbox
     if named.mime == "text/plain" and MAIL_START.match(head) and WRITTEN_BY_PROGRAMS.search(head):
-        return mail_type(path) if _begins_mail(content[:MAIL_HEADER_BYTES]) else named
+        return type_as(path, "eml") if _begins_mail(content[:MAIL_HEADER_BYTES]) else named
     if named.mime == "text/html" and root_of(head) in FEED_ROOTS:
-        return xml_type(path)
+        return type_as(path, "xml")
     if named.mime == "text/html" and not TAG.search(content):
         return _sniff(content, head, path)
     if named.mime == "image/svg+xml" and b"<svg" not in content:
@@ -115,40 +104,40 @@ def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) ->
 
 def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     if HTML_START.match(head) or (FRAGMENT_START.match(head) and b"</" in content):
-        return html_type(path)
+        return type_as(path, "html")
     if SVG_START.match(head):
-        return markup_type(path, "svg")
+        return type_as(path, "svg")
     if XML_START.match(head):
         return _xml_kind(content, path)
     if NOTEBOOK_START.match(head) and b'"cell_type"' in head:
-        return markup_type(path, "ipynb")
+        return type_as(path, "ipynb")
     if JSON_START.match(head):
-        return data_type(path, "json")
+        return type_as(path, "json")
     if (begun := _begun_type(head, path)) is not None:
         return begun
     if _is_web_archive(content[:MAIL_HEADER_BYTES], path):
-        return web_archive_type(path)
+        return type_as(path, "mht")
     if _begins_mail(content[:MAIL_HEADER_BYTES]):
-        return mail_type(path)
+        return type_as(path, "eml")
     if head.startswith(b"From ") and is_mailbox(content[:MAIL_HEADER_BYTES]):
-        return mail_type(path, "mbox")
+        return type_as(path, "mbox")
     shebang = SHEBANG.match(head)
     if shebang and (language := INTERPRETERS.get(shebang[1].decode("ascii"))):
         return code_type(path, language)
-    return text_type(path)
+    return type_as(path, "txt")
 
 
 def _begun_type(head: bytes, path: str) -> FileType | None:
     extension = next((extension for start, extension in STARTS.items() if start.match(head)), None)
-    return None if extension is None else markup_type(path, extension)
+    return None if extension is None else type_as(path, extension)
 
 
 def _xml_kind(content: bytes, path: str) -> FileType:
     """Return the type of XML: a drawing, a page, another text, or code."""
     root = root_of(content)
     if root is None or not is_text(content, root):
-        return markup_type(path, "svg") if root == "svg" else code_type(path, "xml")
-    return html_type(path) if root == "html" else xml_type(path)
+        return type_as(path, "svg") if root == "svg" else code_type(path, "xml")
+    return type_as(path, "html") if root == "html" else type_as(path, "xml")
 
 
 def _begins_mail(start: bytes) -> bool:

@@ -24,8 +24,7 @@ def test_version_names_the_whole_ladder():
 
 @pytest.mark.parametrize("version", [1, 10_000_000_000])
 def test_versions_fit_in_their_columns_and_change_with_each_parser_of_the_ladder(monkeypatch, version):
-    tables = "MARKDOWN HTML TRANSCRIPTS TEXT STRUCTURED MARKUP OFFICE MAIL BINARY_EXTENSIONS CODE"
-    extensions = {"", "unknown"}.union(*(getattr(file_types, each) for each in tables.split()))
+    extensions = {"", "unknown", *file_types.TYPES, *file_types.CODE}
     monkeypatch.setattr(registry, "HAS_OCR", True)
     for path in [f"a.{extension}" for extension in extensions]:
         monkeypatch.setattr(registry, "PARSER_VERSIONS", dict.fromkeys(PARSERS, version))
