@@ -79,31 +79,12 @@ OUTPUT_DIRECTORIES: Final = frozenset({"dist", "build", "target", "coverage"})
 PROSE_EXTENSIONS: Final = MARKDOWN | {"rst"}
 #: fewer prose files than this come from a build (a README, a licence)
 LEAST_PROSE_FILES: Final = 5
-LOCK_FILES: Final = frozenset(
-    {
-        "bun.lock",
-        "bun.lockb",
-        "cargo.lock",
-        "composer.lock",
-        "deno.lock",
-        "flake.lock",
-        "gemfile.lock",
-        "go.sum",
-        "gradle.lockfile",
-        "mix.lock",
-        "npm-shrinkwrap.json",
-        "package-lock.json",
-        "packages.lock.json",
-        "pdm.lock",
-        "pipfile.lock",
-        "pnpm-lock.yaml",
-        "podfile.lock",
-        "poetry.lock",
-        "pubspec.lock",
-        "uv.lock",
-        "yarn.lock",
-    }
-)
+_LOCK_FILE_NAMES: Final = """
+bun.lock bun.lockb cargo.lock composer.lock deno.lock flake.lock gemfile.lock go.sum gradle.lockfile mix.lock
+npm-shrinkwrap.json package-lock.json packages.lock.json pdm.lock pipfile.lock pnpm-lock.yaml podfile.lock
+poetry.lock pubspec.lock uv.lock yarn.lock
+"""
+LOCK_FILES: Final = frozenset(_LOCK_FILE_NAMES.split())
 MINIFIED: Final = re.compile(
     r"[.-]min\.(?:js|mjs|cjs|css|html?)$|\.(?:bundle|chunk)\.m?js$|\.(?:js|css|ts)\.map$"
 )

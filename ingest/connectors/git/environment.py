@@ -47,22 +47,11 @@ _CONFIG = """\
 \tthreads = 1
 \twindowMemory = 64m
 """
-_SSH_OPTIONS = (
-    "BatchMode=yes",
-    "IdentitiesOnly=yes",
-    "IdentityAgent=none",
-    "PreferredAuthentications=publickey",
-    "StrictHostKeyChecking=accept-new",
-    "UpdateHostKeys=no",
-    "CheckHostIP=no",
-    "ConnectTimeout=15",
-    "ServerAliveInterval=15",
-    "ServerAliveCountMax=2",
-    "ClearAllForwardings=yes",
-    "PermitLocalCommand=no",
-    "ProxyCommand=none",
-    "ControlPath=none",
-)
+_SSH_OPTIONS = """
+BatchMode=yes IdentitiesOnly=yes IdentityAgent=none PreferredAuthentications=publickey
+StrictHostKeyChecking=accept-new UpdateHostKeys=no CheckHostIP=no ConnectTimeout=15 ServerAliveInterval=15
+ServerAliveCountMax=2 ClearAllForwardings=yes PermitLocalCommand=no ProxyCommand=none ControlPath=none
+"""
 
 
 def write_config(paths: CopyPaths, address: GitAddress) -> None:
@@ -144,7 +133,7 @@ def _option_variables(options: Iterator[tuple[str, str]]) -> Mapping[str, str]:
 
 def _ssh_command(paths: CopyPaths, address: GitAddress, addresses: Sequence[str], key: str) -> str:
     options = [
-        *_SSH_OPTIONS,
+        *_SSH_OPTIONS.split(),
         f"UserKnownHostsFile={paths.known_hosts}",
         f"HostName={addresses[0]}",
         f"HostKeyAlias={address.host}",

@@ -98,14 +98,8 @@ _MOST_PACKS = 20
 _MAX_REFERENCES_BYTES = 8_000_000
 _STRICT = "--upload-pack=git-upload-pack --strict"
 _FETCH = (
-    "fetch",
-    "--quiet",
-    "--force",
-    "--depth=1",
-    "--no-tags",
-    "--no-recurse-submodules",
-    "--no-write-fetch-head",
-    "--no-auto-gc",
+    *("fetch", "--quiet", "--force", "--depth=1", "--no-tags"),
+    *("--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc"),
 )
 
 

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.file_types import code_language_of, extension_of, type_by_name
+from ingest.parsers.file_types import TYPES, code_language_of, extension_of, type_by_name
 from search.documents.charset import charset_for_label
 
 if TYPE_CHECKING:  # a child process imports this module, and has no settings
@@ -18,25 +18,13 @@ _UNSPECIFIC: Final = frozenset(
     {"", "application/octet-stream", "binary/octet-stream", "application/x-download"}
 )
 # By media type, the extension by which parsers recognise the content.
-_EXTENSIONS: Final = {
-    "text/html": "html",
+_OWN_EXTENSIONS: Final = """
+html md pdf epub docx pptx xlsx mbox msg json yaml xml eml csv vtt
+"""
+_EXTENSIONS: Final = {TYPES[each].mime: each for each in _OWN_EXTENSIONS.split()} | {
     "application/xhtml+xml": "html",
-    "text/markdown": "md",
     "text/x-markdown": "md",
-    "application/pdf": "pdf",
-    "application/epub+zip": "epub",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-    "application/mbox": "mbox",
-    "application/vnd.ms-outlook": "msg",
-    "application/json": "json",
-    "application/yaml": "yaml",
     "application/x-yaml": "yaml",
-    "application/xml": "xml",
-    "message/rfc822": "eml",
-    "text/csv": "csv",
-    "text/vtt": "vtt",
 }
 # Extensions of files without text; they are large, and not worth a request.
 _NEVER_TEXT_NAMES = """

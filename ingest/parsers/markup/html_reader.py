@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import IntFlag
 from functools import lru_cache
 from html.parser import HTMLParser
-from types import MappingProxyType
 from typing import Any
 
 from ingest.parsers.omissions import OmissionLog
@@ -95,42 +94,19 @@ SECTIONS = (
 Attributes = dict[str, str | None]
 
 #: names of `<meta>`, `itemprop` and JSON-LD for an author or a date, with their shared names
-STATED = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author"), "author"
-        ),
-        **dict.fromkeys(
-            (
-                *("article:published_time", "datepublished", "datecreated", "date", "pubdate", "publishdate"),
-                *(
-                    "dc.date",
-                    "dc.date.issued",
-                    "dc.date.created",
-                    "dcterms.created",
-                    "dcterms.issued",
-                    "dcterms.date",
-                ),
-                *("citation_publication_date", "citation_date", "created", "og:article:published_time"),
-            ),
-            "created",
-        ),
-        **dict.fromkeys(
-            (
-                *("article:modified_time", "og:updated_time", "datemodified", "dc.date.modified"),
-                *(
-                    "dcterms.modified",
-                    "last-modified",
-                    "lastmod",
-                    "modified",
-                    "revised",
-                    "docbuild:last-update",
-                ),
-            ),
-            "modified",
-        ),
-    }
-)
+STATED_NAMES = {
+    "author": "author article:author dc.creator dcterms.creator citation_author",
+    "created": """
+    article:published_time datepublished datecreated date pubdate publishdate dc.date dc.date.issued
+    dc.date.created dcterms.created dcterms.issued dcterms.date citation_publication_date citation_date
+    created og:article:published_time
+    """,
+    "modified": """
+    article:modified_time og:updated_time datemodified dc.date.modified dcterms.modified last-modified lastmod
+    modified revised docbuild:last-update
+    """,
+}
+STATED = {name: shared for shared, names in STATED_NAMES.items() for name in names.split()}
 LINKED = ("author", "datePublished", "dateCreated", "dateModified")
 MAX_LINKED_DATA_CHARS = 200_000
 MAX_TAGS, TAG_CHARS = 64, 100

@@ -38,111 +38,50 @@ TOKEN = re.compile(
     r"|\\(?P<name>[a-zA-Z@]+)\*?|\\(?P<sign>(?:.|\n))|[{}~&]|``|''|---?"
 )
 #: commands whose arguments are for the program, with the number of braces that are left out; -1 all
+LEFT_OUT_NAMES: Final = """
+label ref eqref pageref autoref cref Cref vref nameref cite citep citet parencite textcite autocite footcite
+nocite vspace hspace input include includegraphics bibliography bibliographystyle addbibresource index
+pagestyle thispagestyle setlength setcounter addtocounter newcommand cline renewcommand providecommand
+newenvironment hypersetup usepackage cmidrule documentclass graphicspath pagenumbering linespread fontsize
+definecolor title author date thanks phantomsection addcontentsline enlargethispage
+"""
 LEFT_OUT: Final = {
-    **dict.fromkeys(
-        (
-            *(
-                "label",
-                "ref",
-                "eqref",
-                "pageref",
-                "autoref",
-                "cref",
-                "Cref",
-                "vref",
-                "nameref",
-                "cite",
-                "citep",
-            ),
-            *(
-                "citet",
-                "parencite",
-                "textcite",
-                "autocite",
-                "footcite",
-                "nocite",
-                "vspace",
-                "hspace",
-                "input",
-            ),
-            *("include", "includegraphics", "bibliography", "bibliographystyle", "addbibresource", "index"),
-            *("pagestyle", "thispagestyle", "setlength", "setcounter", "addtocounter", "newcommand", "cline"),
-            *("renewcommand", "providecommand", "newenvironment", "hypersetup", "usepackage", "cmidrule"),
-            *("documentclass", "graphicspath", "pagenumbering", "linespread", "fontsize", "definecolor"),
-            *("title", "author", "date", "thanks", "phantomsection", "addcontentsline", "enlargethispage"),
-        ),
-        -1,
-    ),
+    **dict.fromkeys(LEFT_OUT_NAMES.split(), -1),
     **dict.fromkeys(("href", "textcolor", "colorbox", "hyperref", "raisebox", "parbox", "scalebox"), 1),
     **dict.fromkeys(("multicolumn", "multirow", "resizebox"), 2),
 }
-#: environments whose first arguments describe columns and widths
-WITH_ARGUMENTS: Final = frozenset(
-    {
-        *("tabular", "tabular*", "tabularx", "tabulary", "longtable", "supertabular", "array", "minipage"),
-        *("multicols", "thebibliography", "adjustbox", "wrapfigure", "list"),
-    }
-)
 FORMULAS: Final = frozenset(
     {"equation", "align", "gather", "multline", "displaymath", "math", "eqnarray", "alignat", "flalign"}
 )
 TABLES: Final = frozenset({"tabular", "tabular*", "tabularx", "tabulary", "longtable", "supertabular"})
+#: environments whose first arguments describe columns and widths
+WITH_ARGUMENTS: Final = TABLES | {
+    *("array", "minipage", "multicols", "thebibliography", "adjustbox", "wrapfigure", "list"),
+}
 NAMED: Final = frozenset(
     ["abstract", "theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "proof"]
 )
+SYMBOL_NAMES: Final = """
+ss ae AE oe OE o O aa AA l L i j dots ldots textellipsis S P copyright pounds euro texteuro textdegree
+textendash textemdash
+"""
 SYMBOLS: Final[Mapping[str, str]] = {
-    "ss": "ß",
-    "ae": "æ",
-    "AE": "Æ",
-    "oe": "œ",
-    "OE": "Œ",
-    "o": "ø",
-    "O": "Ø",
-    "aa": "å",
-    "AA": "Å",
-    "l": "ł",
-    "L": "Ł",
-    "i": "ı",
-    "j": "ȷ",
-    "dots": "…",
-    "ldots": "…",
-    "textellipsis": "…",
-    "S": "§",
-    "P": "¶",
-    "copyright": "©",
-    "pounds": "£",
-    "euro": "€",
-    "texteuro": "€",
-    "textdegree": "°",
+    **dict(zip(SYMBOL_NAMES.split(), "ßæÆœŒøØåÅłŁıȷ………§¶©£€€°–—", strict=True)),
+    **dict.fromkeys(("quad", "qquad", "newline"), " "),
     "LaTeX": "LaTeX",
     "TeX": "TeX",
     "textbackslash": "\\",
     "textbar": "|",
-    "quad": " ",
-    "qquad": " ",
-    "textendash": "–",
-    "textemdash": "—",
-    "newline": " ",
     "bibitem": "- ",
     "tabularnewline": "\\\\",
 }
-ACCENTS: Final = {
-    '"': "\u0308",
-    "'": "\u0301",
-    "`": "\u0300",
-    "^": "\u0302",
-    "~": "\u0303",
-    "=": "\u0304",
-    ".": "\u0307",
-    "u": "\u0306",
-    "v": "\u030c",
-    "H": "\u030b",
-    "c": "\u0327",
-    "k": "\u0328",
-    "r": "\u030a",
-    "b": "\u0331",
-    "d": "\u0323",
-}
+ACCENTS: Final = dict(
+    zip(
+        "\"'`^~=.uvHckrbd",
+        "\u0308\u0301\u0300\u0302\u0303\u0304\u0307\u0306\u030c\u030b\u0327\u0328\u030a\u0331\u0323",
+        strict=True,
+    )
+)
 SIGNS: Final = {"~": " ", "``": "“", "''": "”", "---": "—", "--": "–", "{": "", "}": ""}
 OPTION = re.compile(r"[ \t]*+(?:\n[ \t]*+)?\[((?:[^\[\]{}]|\{[^{}]*\})*+)\]")
 GROUP = re.compile(r"[ \t]*+(?:\n[ \t]*+)?(?=\{)")

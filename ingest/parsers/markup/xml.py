@@ -58,33 +58,18 @@ HEAD_CHARS: Final = 4_096
 INSTRUCTION: Final = re.compile(r"<\?(?:xml|mso-application)\b[^<>]*\?>")
 DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^\[<>]*(?:\[(?:(?!\]\s*>).)*\]\s*)?>", re.DOTALL)
 #: roots of configuration and data, which are read as code
-CODE_ROOTS: Final = frozenset(
-    {
-        *("schema", "stylesheet", "transform", "project", "configuration", "beans", "manifest", "plist"),
-        *("resources", "web-app", "package", "settings", "assembly", "component", "module", "grammar"),
-        *("definitions", "wsdl", "log4j", "persistence", "hibernate-mapping", "mapper", "cxml", "testsuite"),
-    }
-)
+CODE_ROOT_NAMES: Final = """
+schema stylesheet transform project configuration beans manifest plist resources web-app package settings
+assembly component module grammar definitions wsdl log4j persistence hibernate-mapping mapper cxml testsuite
+"""
+CODE_ROOTS: Final = frozenset(CODE_ROOT_NAMES.split())
 #: roots of vocabularies of texts, which are read whatever the length of their sentences
-TEXT_ROOTS: Final = frozenset(
-    {
-        *("article", "book", "chapter", "section", "refentry", "set", "glossary", "appendix", "preface"),
-        *(
-            "topic",
-            "concept",
-            "task",
-            "reference",
-            "glossentry",
-            "dita",
-            "map",
-            "bookmap",
-            "tei",
-            "teicorpus",
-        ),
-        *("fictionbook", "xliff", "tmx", "opml", "en-export", "note", "rss", "feed", "rdf", "worddocument"),
-        *("workbook", "html"),
-    }
-)
+TEXT_ROOT_NAMES: Final = """
+article book chapter section refentry set glossary appendix preface topic concept task reference glossentry
+dita map bookmap tei teicorpus fictionbook xliff tmx opml en-export note rss feed rdf worddocument workbook
+html
+"""
+TEXT_ROOTS: Final = frozenset(TEXT_ROOT_NAMES.split())
 ROOT: Final = re.compile(
     rb"\s*(?:<(?:\?(?:(?!\?>).)*\?|!--(?:(?!-->).)*--|!DOCTYPE\s[^\[>]*(?:\[(?:(?!\]\s*>).)*\]\s*)?)>\s*)*"
     rb"<([A-Za-z_][\w.:-]*)",

@@ -30,24 +30,13 @@ _TIME: Final = ("yr", "mo", "dy", "hr", "min")
 _MOMENTS: Final = ("creatim", "revtim")
 _HEADING: Final = re.compile(r"(?:heading|berschrift|titre|t.{1,3}tulo|titolo) ?([1-6])", re.IGNORECASE)
 #: charsets of fonts as codecs of Python; 0 and 1 leave it to the document
-_FONT_CHARSETS: Final = {
-    77: "mac_roman",
-    128: "cp932",
-    129: "cp949",
-    130: "johab",
-    134: "gbk",
-    136: "cp950",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-    255: "cp437",
-}
+_FONT_CODECS: Final = """
+77 mac_roman 128 cp932 129 cp949 130 johab 134 gbk 136 cp950 161 cp1253 162 cp1254 163 cp1258 177 cp1255
+178 cp1256 186 cp1257 204 cp1251 222 cp874 238 cp1250 255 cp437
+"""
+_FONT_CHARSETS: Final = dict(
+    zip(map(int, _FONT_CODECS.split()[::2]), _FONT_CODECS.split()[1::2], strict=True)
+)
 _CHARSETS: Final = {"mac": "mac_roman", "10000": "mac_roman", "pc": "cp437", "pca": "cp850"}
 _SIGNS: Final = {
     "tab": "\t",
@@ -72,52 +61,22 @@ _SIGNS: Final = {
 }
 _BREAKS: Final = frozenset({"par", "sect", "page", "\n", "\r"})
 #: words that are read anywhere in a group
-_WORDS: Final = frozenset(
-    {
-        *(
-            *_SIGNS,
-            *_BREAKS,
-            *_TIME,
-            "u",
-            "f",
-            "fcharset",
-            "cpg",
-            "deff",
-            "ansicpg",
-            "mac",
-            "pc",
-            "pca",
-            "plain",
-        ),
-        *("v", "htmlrtf", "deleted", "uc", "pard", "s", "outlinelevel", "intbl", "cell", "row"),
-    }
-)
+_WORD_NAMES: Final = """
+u f fcharset cpg deff ansicpg mac pc pca plain v htmlrtf deleted uc pard s outlinelevel intbl cell row
+"""
+_WORDS: Final = frozenset({*_SIGNS, *_BREAKS, *_TIME, *_WORD_NAMES.split()})
 #: groups whose text is gathered apart from that around it
-_GATHERED: Final = frozenset(
-    {
-        *("stylesheet", "title", "author", "fldinst", "objclass", "annotation", "atnauthor", "footnote"),
-        *("pntext", "listtext", "shptxt"),
-        *("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"),
-    }
-)
+_GATHERED_NAMES: Final = """
+stylesheet title author fldinst objclass annotation atnauthor footnote pntext listtext shptxt
+header headerl headerr headerf footer footerl footerr footerf
+"""
+_GATHERED: Final = frozenset(_GATHERED_NAMES.split())
 #: groups without text that is shown
-_SKIPPED: Final = frozenset(
-    {
-        *(
-            "fonttbl",
-            "colortbl",
-            "info",
-            "pict",
-            "objdata",
-            "themedata",
-            "datastore",
-            "nonshppict",
-            "sp",
-            "do",
-        ),
-        *("shprslt", "xe", "tc", "rxe", "txe", "private", "comment", "operator", "nonesttables", "htmltag"),
-    }
-)
+_SKIPPED_NAMES: Final = """
+fonttbl colortbl info pict objdata themedata datastore nonshppict sp do shprslt xe tc rxe txe private comment
+operator nonesttables htmltag
+"""
+_SKIPPED: Final = frozenset(_SKIPPED_NAMES.split())
 #: groups that are shown although readers may ignore them
 _SHOWN: Final = frozenset({"shppict", "shpinst", "nesttableprops"})
 

@@ -25,23 +25,9 @@ SUSPENDED = frozenset(
     {"und", "oder", "bzw", "sowie", "and", "or", "to", "et", "ou", "y", "o", "e", "och", "og", "en"}
 )
 #: first halves that keep their hyphen before a word of at least MIN_SECOND letters, in any document
-COMPOUND = frozenset(
-    {
-        "well",
-        "self",
-        "long",
-        "short",
-        "high",
-        "low",
-        "full",
-        "half",
-        "real",
-        "second",
-        "two",
-        "three",
-        "cross",
-    }
-)
+COMPOUND = frozenset({"well", "self", "long", "short", "high", "low", "full", "half"}) | {
+    *("real", "second", "two", "three", "cross"),
+}
 MIN_SECOND = 4
 #: words within compounds of several parts: "state-of-the-art"
 INNER = frozenset({"of", "the", "to", "in", "on", "and", "up", "by", "a", "for", "de", "la"})
