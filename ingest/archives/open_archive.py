@@ -16,12 +16,6 @@ from ingest.archives.zip_archive import ZipArchive
 _PART: Final = re.compile(r"(?:.*/)?Export(?:Block)?-[0-9a-f-]{36}-Part-\d+\.zip", re.IGNORECASE)
 
 
-def is_parted(archive: ZipArchive) -> bool:
-    """Return whether all files of the archive are parts of an export."""
-    names = [member.name for member in archive.members() if member.kind is MemberKind.FILE]
-    return bool(names) and all(map(_PART.fullmatch, names))
-
-
 class PartedArchive:
     """The members of all parts, one part after the other, each unpacked to a temporary file."""
 
@@ -68,7 +62,9 @@ def open_archive(file: BinaryIO, limits: ArchiveLimits) -> Iterator[Archive]:
     file.seek(0)
     if start.startswith(_ZIP_STARTS):
         archive = ZipArchive(file, budget)
-        yield PartedArchive(archive, budget) if is_parted(archive) else archive
+        names = [member.name for member in archive.members() if member.kind is MemberKind.FILE]
+        is_parted = bool(names) and all(map(_PART.fullmatch, names))
+        yield PartedArchive(archive, budget) if is_parted else archive
         return
     for magic, decompressor in DECOMPRESSORS.items():
         if start.startswith(magic):

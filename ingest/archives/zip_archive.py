@@ -62,7 +62,7 @@ class ZipArchive:
         except _DAMAGE as error:
             raise _broken_error(error) from error
         except OSError as error:
-            raise _translate_error(error) from error
+            raise (_broken_error(error) if error.errno in (None, 22) else error) from error
         self._names = _read_names(self._zip.infolist())
         self._check_directory()
 
@@ -189,8 +189,3 @@ def _member_kind(info: zipfile.ZipInfo) -> MemberKind:
 
 def _broken_error(error: Exception) -> ArchiveBroken:
     return ArchiveBroken(f"The archive is broken ({error or type(error).__name__}); pack it anew.")
-
-
-def _translate_error(error: OSError) -> Exception:
-    """Return ArchiveBroken for an invalid seek, which the archive causes, else the error of the disk."""
-    return _broken_error(error) if error.errno in (None, 22) else error

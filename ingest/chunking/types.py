@@ -1,6 +1,6 @@
 """Types, limits and version of the chunker, and its drafts of chunks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -101,6 +101,7 @@ class Drafts:
             raise too_many_chunks()
         part = self.parsed.part_name(span.start, span.end)
         spans, self.outline_lines = [span, *self.outline_lines], []
+        sources = (self.parsed.source_span(span.start, span.end) for span in spans)
         draft = ChunkDraft(
             ordinal=len(self.chunks),
             kind=kind,
@@ -109,14 +110,10 @@ class Drafts:
             breadcrumb=context.breadcrumb,
             section_label=f"{context.section_label} ({part})" if part else context.section_label,
             text=text,
-            spans=self._source_spans(spans),
+            spans=tuple(source.to_wire() for source in dict.fromkeys(sources)),
             token_count=tokens,
         )
         self.chunks.append(draft)
-
-    def _source_spans(self, spans: Sequence[LineSpan]) -> tuple[Mapping[str, Any], ...]:
-        sources = (self.parsed.source_span(span.start, span.end) for span in spans)
-        return tuple(source.to_wire() for source in dict.fromkeys(sources))
 
 
 def too_many_chunks() -> ParseRefused:

@@ -67,18 +67,15 @@ class Loader:
             found = ItemContent(
                 content=document.text.encode("utf-8", "replace"), stated={"title": document.title}
             )
-            place = self._place(f"{number}.txt")
+            place = DocumentLocation(
+                workspace=self._workspace, source=self._source, version=self._version, path=f"{number}.txt"
+            )
             yield Submission(
                 key=(document.doc_id, place, found),
                 content=found.content,
                 path=place.path,
                 overrides=parser_overrides(found.stated),
             )
-
-    def _place(self, path: str) -> DocumentLocation:
-        return DocumentLocation(
-            workspace=self._workspace, source=self._source, version=self._version, path=path
-        )
 
     def _write(
         self,

@@ -53,7 +53,7 @@ class _FolderTree:
         try:
             if node.is_symlink():
                 target = os.path.realpath(node.path, strict=True)
-                if not self._is_inside(target):
+                if os.path.commonpath([self._root, target]) != self._root:
                     return SkipReason.LINK_OUTSIDE
                 if self._private.contains(Path(target)):
                     return SkipReason.PRIVATE_PLACE
@@ -78,9 +78,6 @@ class _FolderTree:
                 return file.read(at_most)
         except OSError as error:
             raise _listing_error(node.path, error) from error
-
-    def _is_inside(self, real_path: str) -> bool:
-        return os.path.commonpath([self._root, real_path]) == self._root
 
 
 def _listing_error(path: str, error: OSError) -> ListingFailed:

@@ -87,7 +87,10 @@ class IgnoreRules:
 
 def parse_rule(line: str) -> Rule | None:
     """Return the rule of one line, None for a blank line, a comment, or a pattern over the limits."""
-    line = _strip_trailing_spaces(line.removesuffix("\r"))
+    line = line.removesuffix("\r")
+    stripped = line.rstrip(" ")  # trailing spaces count only behind a backslash
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    line = stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
     if not line or line.startswith("#") or len(line) > MAX_PATTERN_CHARS:
         return None
     is_negated = line.startswith("!")
@@ -108,12 +111,6 @@ def parse_rule(line: str) -> Rule | None:
 
 def _combine_rules(rules: Sequence[Rule]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{rule.source})" for rule in rules) or NEVER, re.DOTALL)
-
-
-def _strip_trailing_spaces(line: str) -> str:
-    stripped = line.rstrip(" ")
-    backslashes = len(stripped) - len(stripped.rstrip("\\"))
-    return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
 def _path_pattern(glob: str) -> str:
@@ -164,7 +161,7 @@ def _segment_pattern(glob: str) -> str:
 
 
 def _tokens(glob: str) -> Iterator[tuple[str, str]]:
-    if _ends_in_escape(glob):
+    if (len(glob) - len(glob.rstrip("\\"))) % 2 == 1:
         yield "text", NEVER  # git: a pattern that ends in a backslash never matches
         return
     for match in GLOB_TOKEN.finditer(glob):
@@ -180,10 +177,6 @@ def _tokens(glob: str) -> Iterator[tuple[str, str]]:
             yield "text", NEVER  # an unclosed bracket never matches
         else:
             yield "text", re.escape(match["char"])
-
-
-def _ends_in_escape(glob: str) -> bool:
-    return (len(glob) - len(glob.rstrip("\\"))) % 2 == 1
 
 
 def _character_class(inner: str) -> str:

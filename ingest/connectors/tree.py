@@ -145,14 +145,12 @@ class _Walk(Generic[Node]):
             return SkippedFile(path=path + "/", reason=SkipReason.EXCLUDED_FOLDER)
         if not self._chosen.holds(path) and not self._chosen.leads_to(path):
             return SkippedFile(path=path + "/", reason=SkipReason.OUTSIDE_FOLDERS)
-        is_skipped = name in self._rules.skipped_directories and not self._is_named(path, verdict)
+        is_skipped = name in self._rules.skipped_directories and not (
+            verdict is False or self._chosen.is_named(path)
+        )
         if name in VERSION_CONTROL or (is_skipped and not self._is_documentation(name, node)):
             return SkippedFile(path=path + "/", reason=SkipReason.SKIPPED_DIRECTORY)
         return _Directory(path + "/", node, tuple(ignores))
-
-    def _is_named(self, path: str, verdict: bool | None) -> bool:
-        """Return whether an ignore file or the project file names a folder that is skipped by default."""
-        return verdict is False or self._chosen.is_named(path)
 
     def _is_documentation(self, name: str, node: Node) -> bool:
         """Return whether a folder with the name of build output contains only prose, as docs/build/ may."""

@@ -42,31 +42,23 @@ def digest(chunker: Chunker, header: Header, content: bytes) -> Iterator[Header]
     overrides = Overrides(**header["overrides"])
     began = time.monotonic()
     try:
-        parsed = _with_title(parse(content, path, first_rung=header["first_rung"]), overrides.title)
+        parsed = parse(content, path, first_rung=header["first_rung"])
+        parsed = parsed if overrides.title is None else replace(parsed, title=overrides.title)
         tokens = header["chunk_tokens"]
         parsed_at = time.monotonic()
         chunks = chunker.chunk(parsed, path, max_tokens=tokens)
         took_s = {"parse": parsed_at - began, "chunk": time.monotonic() - parsed_at}
         for start in range(0, len(chunks), FRAME_CHUNKS):
             yield {"chunks": [chunk_to_wire(chunk) for chunk in chunks[start : start + FRAME_CHUNKS]]}
-        yield {"document": _document(_with_overrides(parsed, overrides), path, tokens), "took_s": took_s}
+        parsed = replace(
+            parsed,
+            lang=parsed.lang if overrides.lang is None else overrides.lang,
+            tags=parsed.tags if overrides.tags is None else tuple(overrides.tags),
+            media=parsed.media if overrides.media is None else overrides.media,
+        )
+        yield {"document": _document(parsed, path, tokens), "took_s": took_s}
     except ParseRefused as refusal:
         yield {"refused": refusal.code, "detail": refusal.detail}
-
-
-def _with_title(parsed: ParsedDocument, title: str | None) -> ParsedDocument:
-    """Return the document with `title`, which also begins its breadcrumbs; None retains its own title."""
-    return parsed if title is None else replace(parsed, title=title)
-
-
-def _with_overrides(parsed: ParsedDocument, overrides: Overrides) -> ParsedDocument:
-    """Return the document with the stated language, tags and media; None retains the parsed value."""
-    return replace(
-        parsed,
-        lang=parsed.lang if overrides.lang is None else overrides.lang,
-        tags=parsed.tags if overrides.tags is None else tuple(overrides.tags),
-        media=parsed.media if overrides.media is None else overrides.media,
-    )
 
 
 def _document(parsed: ParsedDocument, path: str, chunk_tokens: int) -> Header:

@@ -76,7 +76,8 @@ class Digester(SandboxWorker):
                 if refusal.code != "no_rung" or not deaths:
                     raise
                 break
-        raise Quarantined(_quarantine_reason(deaths))
+        attempts = "; ".join(f"attempt {number}: {reason}" for number, reason in enumerate(deaths, start=1))
+        raise Quarantined(f"every parser failed on it: {attempts}")
 
 
 def _log_stderr(content: bytes, text: str) -> None:
@@ -90,26 +91,14 @@ def _read_digest(replies: Iterator[Header]) -> Digest:
             numbered = enumerate(reply["chunks"], start=len(chunks))
             chunks.extend(chunk_from_wire(ordinal, values) for ordinal, values in numbered)
         elif "document" in reply:
-            _record_times(reply.get("took_s"))
-            return _digest(reply["document"], chunks)
+            took_s = reply.get("took_s")
+            if isinstance(took_s, dict):
+                for stage in ("parse", "chunk"):
+                    if isinstance(seconds := took_s.get(stage), float):
+                        STAGE_SECONDS.observe(seconds, stage)
+            document = reply["document"]
+            sequences = {name: tuple(document[name]) for name in ("tags", "warnings")}
+            return Digest(**{**document, **sequences}, chunks=tuple(chunks))
         else:
             raise ParseRefused(reply["refused"], reply["detail"])
     raise ChildDied("it ended its answer early")
-
-
-def _digest(document: Header, chunks: list[ChunkDraft]) -> Digest:
-    sequences = {name: tuple(document[name]) for name in ("tags", "warnings")}
-    return Digest(**{**document, **sequences}, chunks=tuple(chunks))
-
-
-def _record_times(took_s: object) -> None:
-    """Record the times that the child reports, without trusting their types."""
-    if isinstance(took_s, dict):
-        for stage in ("parse", "chunk"):
-            if isinstance(seconds := took_s.get(stage), float):
-                STAGE_SECONDS.observe(seconds, stage)
-
-
-def _quarantine_reason(deaths: list[str]) -> str:
-    attempts = "; ".join(f"attempt {number}: {reason}" for number, reason in enumerate(deaths, start=1))
-    return f"every parser failed on it: {attempts}"

@@ -209,7 +209,12 @@ class ConfluenceXml(PlainExport):
         for file in self.paths:
             stored = _FILE.fullmatch(file)
             stated = self._objects.files.get(stored[2]) if stored else None
-            if stored and stated and _is_current(stated) and stored[3] == _version(stated):
+            if (
+                stored
+                and stated
+                and _is_current(stated)
+                and stored[3] == (stated.get("version") or stated.get("attachmentVersion") or "1")
+            ):
                 self._places[file] = f"attachments/{stored[1]}/{_name(_file_name(stated))}"
 
     def document_path(self, path: str) -> str | None:
@@ -266,10 +271,6 @@ def _properties(element: Element) -> Properties:
 
 def _is_current(found: Properties) -> bool:
     return found.get("contentStatus", "current") == "current" and not found.get("originalVersion")
-
-
-def _version(found: Properties) -> str:
-    return found.get("version") or found.get("attachmentVersion") or "1"
 
 
 def _file_name(found: Properties) -> str:

@@ -65,7 +65,11 @@ class TakeoutExport(PlainExport):
             "tags": [str(each["name"]) for each in note.get("labels") or ()],
         }
         parts = [str(note.get("textContent") or ""), "".join(map(_item, note.get("listContent") or ()))]
-        parts += [_link(each) for each in note.get("annotations") or () if each.get("url")]
+        parts += [
+            f"[{each.get('title') or each['url']}]({each['url']})\n"
+            for each in note.get("annotations") or ()
+            if each.get("url")
+        ]
         for each in note.get("attachments") or ():
             name = str(each.get("filePath") or "")
             file = posixpath.join(posixpath.dirname(path), name)
@@ -75,10 +79,6 @@ class TakeoutExport(PlainExport):
 
 def _item(item: Mapping[str, Any]) -> str:
     return f"- [{'x' if item.get('isChecked') else ' '}] {item.get('text', '')}\n"
-
-
-def _link(annotation: Mapping[str, Any]) -> str:
-    return f"[{annotation.get('title') or annotation['url']}]({annotation['url']})\n"
 
 
 def _time(microseconds: Any) -> str:

@@ -73,7 +73,10 @@ class UploadPage(ActionPage):
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the form; the parameter `source` preselects a source, which need not exist yet."""
-        keys = self._source_keys()
+        areas = readable_sources(self.access).filter(kind=SourceKind.UPLOAD).exclude(key=UPLOADS)
+        listed = areas.order_by("key").values_list("key", flat=True)[:_SHOWN_SOURCES]
+        has_default = accepts_uploads(self.access.workspace, self.access.reader, UPLOADS)
+        keys = [*([UPLOADS] if has_default else []), *listed]
         context = {
             "sources": keys,
             "chosen": request.GET.get("source") or next(iter(keys), ""),
@@ -126,10 +129,3 @@ class UploadPage(ActionPage):
             detail = problem.detail if problem else str(error)
             messages.error(request, ": ".join((file.name[:200], detail)))
             return None
-
-    def _source_keys(self) -> list[str]:
-        """Return the keys of the upload sources to choose from, the default one first if it is usable."""
-        areas = readable_sources(self.access).filter(kind=SourceKind.UPLOAD).exclude(key=UPLOADS)
-        keys = areas.order_by("key").values_list("key", flat=True)[:_SHOWN_SOURCES]
-        has_default = accepts_uploads(self.access.workspace, self.access.reader, UPLOADS)
-        return [*([UPLOADS] if has_default else []), *keys]

@@ -11,7 +11,6 @@ from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.people import audit
 from kebab.people.workspaces import store_settings
-from search.embedders.base import Embedder
 from search.embedders.configured import (
     allowed_embedders,
     find_maker,
@@ -37,7 +36,13 @@ def build_space(access: Access, *, embedder: str | None = None, hold: bool = Fal
     """
     workspace = access.workspace
     present = workspace_embedder_name(workspace)
-    chosen = _allowed_embedder(workspace, present if embedder is None else embedder)
+    name = present if embedder is None else embedder
+    allowed = allowed_embedders()
+    if name not in allowed:
+        raise UnknownEmbedder(
+            f"{preview(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
+        )
+    chosen = get_embedder(resolve_default(workspace, name))
     if chosen is None:
         raise SpaceConflict("There is nothing to build for the embedder none: set it as the workspace's.")
     with transaction.atomic():
@@ -106,15 +111,6 @@ def retire_space(access: Access, space_id: int) -> EmbeddingSpace:
             _store_embedder_choice(access.workspace, live)
         _record(access, "retired", space)
     return space
-
-
-def _allowed_embedder(workspace: Workspace, name: str) -> Embedder | None:
-    allowed = allowed_embedders()
-    if name not in allowed:
-        raise UnknownEmbedder(
-            f"{preview(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
-        )
-    return get_embedder(resolve_default(workspace, name))
 
 
 def _store_embedder_choice(workspace: Workspace, space: EmbeddingSpace) -> None:

@@ -27,7 +27,11 @@ def wait_until_searchable(job: Job, *, limit_s: float | None = None) -> Job | No
     ended_job = _wait_for_end(job, deadline)
     if ended_job is None:
         return None
-    _raise_for_failure(ended_job)
+    if ended_job.state != JobState.SUCCEEDED:
+        raise _refusal(ended_job, f"its job {ended_job.state}", ended_job.error)
+    refused = refused_item(ended_job)
+    if refused is not None:
+        raise _refusal(ended_job, refused.reason, refused.detail)
     try:
         local_mirrors.wait_for_seq(
             ended_job.workspace_id, ended_job.seq or 0, limit_s=max(0.0, deadline - time.monotonic())
@@ -47,14 +51,6 @@ def _wait_for_end(job: Job, deadline: float) -> Job | None:
             return None
         time.sleep(step_s)
     return None
-
-
-def _raise_for_failure(job: Job) -> None:
-    if job.state != JobState.SUCCEEDED:
-        raise _refusal(job, f"its job {job.state}", job.error)
-    refused = refused_item(job)
-    if refused is not None:
-        raise _refusal(job, refused.reason, refused.detail)
 
 
 def _refusal(job: Job, reason: str, detail: str) -> Unprocessable:

@@ -26,7 +26,7 @@ from search.corpus.blobs import has_blob, lock_and_store_blobs, lock_blobs, stor
 from search.corpus.content_ids import content_hash
 from search.corpus.paths import normalise_path
 from search.libraries.source_stats import refresh_source_stats
-from search.models import Document, SourceKind, SourceVersion
+from search.models import Document, SourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,9 @@ def accept_upload(
     check_batch(source, upload.batch, requested_by)
     check_jobs(workspace)
     version = ensure_version(source, upload.version)
-    addition = _addition(version, path, len(upload.content))
+    there = Document.objects.in_workspace(version.workspace_id).filter(version=version.pk, path=path)
+    replaced = there.values_list("size_bytes", flat=True).first()
+    addition = Addition(is_new=replaced is None, size_bytes=len(upload.content) - (replaced or 0))
     check_content(workspace, addition)
     place = DocumentLocation(workspace=workspace, source=source, version=version, path=path)
     blob = content_hash(upload.content)
@@ -173,12 +175,6 @@ def delete_upload(document: Document) -> int:
     run_on_commit(release_blobs, document.workspace_id, hashes)
     run_on_commit(refresh_source_stats, document.workspace_id, document.source_id)
     return seq
-
-
-def _addition(version: SourceVersion, path: str, size_bytes: int) -> Addition:
-    there = Document.objects.in_workspace(version.workspace_id).filter(version=version.pk, path=path)
-    replaced = there.values_list("size_bytes", flat=True).first()
-    return Addition(is_new=replaced is None, size_bytes=size_bytes - (replaced or 0))
 
 
 def _request_ingestion(

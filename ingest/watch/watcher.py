@@ -186,13 +186,9 @@ class FolderWatcher:
                 ignore_permission_denied=True,
             )
         except (OSError, RuntimeError) as error:  # RuntimeError comes from the library's own core
-            self._mark_unwatchable(watchable, error)
-
-    def _mark_unwatchable(self, folders: list[Path], error: Exception) -> None:
-        """Stop watching the last of the folders: the others may still fit."""
-        if all(folder.is_dir() for folder in folders):
-            logger.warning("%s is listed every quarter of an hour, not watched: %s", folders[-1], error)
-            self._unwatchable.add(folders[-1])
+            if all(folder.is_dir() for folder in watchable):
+                logger.warning("%s is listed every quarter of an hour, not watched: %s", watchable[-1], error)
+                self._unwatchable.add(watchable[-1])
 
     def _request_due_syncs(self, watched: Mapping[uuid.UUID, FolderIdentity]) -> None:
         """Request syncs of changed sources, of each one every LEAST_PAUSE_S at most."""

@@ -97,7 +97,11 @@ def find_files(access: Access, doc_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, 
     jobs = {}
     for job in _latest(uploads(access).filter(file__in=[doc_id.hex for doc_id in doc_ids])):
         doc_id = uuid.UUID(hex=job.file)
-        is_failed = doc_id not in by_id and not job.cancel_requested and not _is_ingested(job)
+        is_failed = (
+            doc_id not in by_id
+            and not job.cancel_requested
+            and not (job.state == JobState.SUCCEEDED and refused_item(job) is None)
+        )
         if job.is_open or is_failed:
             jobs[doc_id] = job
     return {
@@ -202,7 +206,3 @@ def _unpublished(access: Access, status: str | None) -> Any:
 def _beyond(file: StoredFile, side: str) -> Q:
     digits = file.id.removeprefix(FILE)
     return Q(**{f"at__{side}": file.at}) | Q(at=file.at, **{f"file__{side}": digits})
-
-
-def _is_ingested(job: Job) -> bool:
-    return job.state == JobState.SUCCEEDED and refused_item(job) is None

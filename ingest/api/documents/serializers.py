@@ -246,7 +246,12 @@ class AcceptedSerializer(serializers.Serializer[Any]):
 def parse_upload(request: Request) -> Upload | ArchiveUpload:
     """Parse the upload in a form or a JSON body. Raises ValidationError, InvalidRequest, TooLarge."""
     if isinstance(request.data, QueryDict):
-        _check_repeats(request.data)
+        repeated = [name for name in request.data if len(request.data.getlist(name)) > 1 and name != "tags"]
+        if repeated:
+            raise InvalidRequest(
+                f"Given more than once: {', '.join(repeated)}.",
+                errors=[FieldError(field=name, message="This may be given only once.") for name in repeated],
+            )
         return build_upload(strict_body(request, NewFile))
     return parse_text_upload(strict_body(request, NewText))
 
@@ -297,12 +302,3 @@ def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
 def _refuse(field: str, why: str, fields: Mapping[str, Any]) -> None:
     if field in fields:
         raise InvalidRequest(f"{field}: {why}", errors=[FieldError(field=field, message=why)])
-
-
-def _check_repeats(form: QueryDict) -> None:
-    repeated = [name for name in form if len(form.getlist(name)) > 1 and name != "tags"]
-    if repeated:
-        raise InvalidRequest(
-            f"Given more than once: {', '.join(repeated)}.",
-            errors=[FieldError(field=name, message="This may be given only once.") for name in repeated],
-        )

@@ -37,7 +37,6 @@ from kebab.identity.models import Role, TokenScope
 from search.api.documents import READ, DocumentView
 from search.api.querysets import get_document
 from search.api.serializers import DocumentSerializer
-from search.corpus import DocumentLocation
 
 CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 _ORDERS: Final = {
@@ -152,9 +151,9 @@ def _upload_response(
     body = accepted_body(access, accepted, ended)
     if ended is None:
         return Response(body, status=202, headers={"Location": job_address(access, accepted.job)})
-    location = _place_address(access, place) if place is not None else job_address(access, accepted.job)
+    location = (
+        reverse("api-document", kwargs={"ws": access.workspace.slug, "doc_id": place.doc_id})
+        if place is not None
+        else job_address(access, accepted.job)
+    )
     return Response(body, status=done_status, headers={"Location": location})
-
-
-def _place_address(access: Access, place: DocumentLocation) -> str:
-    return reverse("api-document", kwargs={"ws": access.workspace.slug, "doc_id": place.doc_id})

@@ -80,17 +80,15 @@ class NewSource(UpkeepFields):
         """Validate and return the fields of the source. Raises ValidationError."""
         name = attrs.pop("name", "")
         if "key" not in attrs:
-            attrs["key"] = _key_from_name(name)
+            key = slugify(name).replace("_", "-")[:63].strip("-")
+            if not key:
+                raise serializers.ValidationError(
+                    {"key": "Give a key: lower-case letters, digits and hyphens."}
+                )
+            attrs["key"] = str(KeyField().run_validation(key))
         attrs.setdefault("title", name or attrs["key"])
         attrs["config"] = validate_config(attrs["kind"], attrs.get("config", {}))
         return attrs
-
-
-def _key_from_name(name: str) -> str:
-    key = slugify(name).replace("_", "-")[:63].strip("-")
-    if not key:
-        raise serializers.ValidationError({"key": "Give a key: lower-case letters, digits and hyphens."})
-    return str(KeyField().run_validation(key))
 
 
 class SourceChange(UpkeepFields):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +29,11 @@ def write_corpus(folder: Path, project: Path) -> int:
 
     Unchanged files are not written again, so that a second ingestion has nothing to do.
     """
-    texts = {**_handbook(project), **_own_documents(project), **_package_readmes()}
+    texts = {
+        **_handbook(project),
+        **_own_documents(project),
+        **{path: text.encode("utf-8", "replace") for path, text in _descriptions()},
+    }
     for path, text in texts.items():
         _write(folder / path, text)
     for present in folder.rglob("*"):
@@ -54,24 +58,16 @@ def _own_documents(project: Path) -> Mapping[str, bytes]:
     return {f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in sorted(files)}
 
 
-def _package_readmes() -> dict[str, bytes]:
-    return {path: text.encode("utf-8", "replace") for path, text in _descriptions()}
-
-
 def _descriptions() -> Iterator[tuple[str, str]]:
     for distribution in distributions():
         name = distribution.metadata["Name"] or ""
         slug = _NAME.sub("-", name.lower()).strip("-")
-        text = _description(distribution)
+        # The header in metadata 1.x, the body since 2.1.
+        text = (distribution.metadata.get_all("Description") or [""])[-1].strip()
+        text = "" if text == "UNKNOWN" else text
         if slug and text:
             suffix = _suffix(distribution.metadata["Description-Content-Type"], text)
             yield f"packages/{slug}.{suffix}", f"{_titled(name, text, suffix)}\n"
-
-
-def _description(distribution: Distribution) -> str:
-    # The header in metadata 1.x, the body since 2.1.
-    text = (distribution.metadata.get_all("Description") or [""])[-1].strip()
-    return "" if text == "UNKNOWN" else text
 
 
 def _suffix(content_type: str | None, text: str) -> str:

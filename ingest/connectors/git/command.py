@@ -111,20 +111,21 @@ class Git:
             next_check = 0.0
             while selector.get_map():
                 for key, _ in selector.select(CHECK_S):
-                    _read_available(selector, key)
+                    received = os.read(key.fd, _PIECE_BYTES)
+                    if received:
+                        key.data.extend(received)
+                    else:
+                        selector.unregister(key.fileobj)
                 del stderr[:-_MAX_STDERR_BYTES]
                 if (now := time.monotonic()) > next_check:
-                    self._check_limits(limits)
+                    self.check_stop(limits.ends_at)
+                    _check_size(limits.size_bytes)
                     next_check = now + CHECK_S
                 if len(output) > limits.output_bytes:
                     raise ListingFailed("The repository has more files or references than can be read.")
         while not _has_ended(process):
             self.check_stop(limits.ends_at)
         return bytes(output), stderr.decode(errors="replace")
-
-    def _check_limits(self, limits: "_RunLimits") -> None:
-        self.check_stop(limits.ends_at)
-        _check_size(limits.size_bytes)
 
     def check_stop(self, ends_at: float) -> None:
         """Raise ListingFailed after a time of the monotonic clock, and the errors of `while_waiting`."""
@@ -168,14 +169,6 @@ def _check_size(size_bytes: Callable[[], int] | None) -> None:
             f"The repository takes more than {settings.KEBAB_GIT_LIMIT_BYTES:,} bytes"
             " (KEBAB_GIT_LIMIT_BYTES)."
         )
-
-
-def _read_available(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
-    received = os.read(key.fd, _PIECE_BYTES)
-    if received:
-        key.data.extend(received)
-    else:
-        selector.unregister(key.fileobj)
 
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:

@@ -81,7 +81,8 @@ def git_environment(
             environment["GIT_SSH_VARIANT"] = "ssh"
         elif address.transport is not Transport.FILE:
             environment.update(_option_variables(_http_options(address, addresses, credentials)))
-            environment.update(_trusted_authorities())
+            variables = {"GIT_SSL_CAINFO": settings.SSL_CERT_FILE, "GIT_SSL_CAPATH": settings.SSL_CERT_DIR}
+            environment.update({name: path for name, path in variables.items() if path})
         yield environment
 
 
@@ -112,12 +113,6 @@ def _http_options(
         yield "http.curloptResolve", f"{address.host}:{address.port}:{numeric}"
     if credentials is not None:
         yield "http.extraHeader", f"Authorization: {credentials.authorization}"
-
-
-def _trusted_authorities() -> Mapping[str, str]:
-    """Return variables for the certificate authorities of Kebab's settings; empty for the machine's."""
-    variables = {"GIT_SSL_CAINFO": settings.SSL_CERT_FILE, "GIT_SSL_CAPATH": settings.SSL_CERT_DIR}
-    return {name: path for name, path in variables.items() if path}
 
 
 def _option_variables(options: Iterator[tuple[str, str]]) -> Mapping[str, str]:

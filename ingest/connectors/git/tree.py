@@ -173,15 +173,12 @@ class GitTree:
         if name.isascii() and name in directory:
             return directory[name]
         if id(directory) not in self._in_nfc:
-            self._in_nfc[id(directory)] = _index_by_nfc(directory)
+            self._in_nfc[id(directory)] = {
+                readable_name(name): directory[name]
+                for name in sorted(directory, reverse=True)
+                if not name.isascii()
+            }
         return self._in_nfc[id(directory)].get(name)
-
-
-def _index_by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
-    """Return the nodes with non-ASCII names by their names in NFC; of equal names the first counts."""
-    return {
-        readable_name(name): directory[name] for name in sorted(directory, reverse=True) if not name.isascii()
-    }
 
 
 def _parse_tree(listing: bytes, while_waiting: Callable[[], None]) -> dict[str, Node]:

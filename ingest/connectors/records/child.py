@@ -7,7 +7,6 @@ set up Django: readers import no models.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
-from typing import Any
 from urllib.parse import urlsplit
 
 from ingest.connectors.errors import ConnectorError, ListingFailed, SourceAway
@@ -31,7 +30,15 @@ class ReaderProcess:
     def handle(self, header: Header, content: bytes) -> Iterator[Header]:
         """Yield the frames of an act, the last of which has `end` or `error`; `content` is how to open it."""
         try:
-            settings, reader = self._open(content)
+            if self._reader is None:
+                opening = json.loads(content)
+                given = opening["settings"]
+                server = urlsplit(given["config"].get("url", "")).hostname
+                limits = ReaderLimits(**given["limits"])
+                budget = ByteBudget(server or "The program", most_documents=limits.documents)
+                self._settings = ReaderSettings(**{**given, "limits": limits, "budget": budget})
+                self._reader = resolve_name(opening["reader"])(self._settings)
+            settings, reader = self._settings, self._reader
             yield from _ACTS[header["act"]](reader, settings, header)
         except ConnectorError as error:
             yield encode_error(error)
@@ -40,20 +47,6 @@ class ReaderProcess:
             yield encode_error(error if is_of_document else ListingFailed(str(error)))
         else:
             yield {"end": True}
-
-    def _open(self, content: bytes) -> tuple[ReaderSettings, RecordReader]:
-        if self._reader is None:
-            opening = json.loads(content)
-            self._settings = _parse_settings(opening["settings"])
-            self._reader = resolve_name(opening["reader"])(self._settings)
-        return self._settings, self._reader
-
-
-def _parse_settings(given: Mapping[str, Any]) -> ReaderSettings:
-    server = urlsplit(given["config"].get("url", "")).hostname
-    limits = ReaderLimits(**given["limits"])
-    budget = ByteBudget(server or "The program", most_documents=limits.documents)
-    return ReaderSettings(**{**given, "limits": limits, "budget": budget})
 
 
 def _list(reader: RecordReader, settings: ReaderSettings, header: Header) -> Iterator[Header]:

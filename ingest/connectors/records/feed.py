@@ -19,7 +19,7 @@ from django.utils.text import slugify
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.issues import parse_json
-from ingest.connectors.records.requests import Answer, ReaderSettings, ServerRequests, parse_server
+from ingest.connectors.records.requests import ReaderSettings, ServerRequests, parse_server
 from ingest.connectors.records.webdav import basic_authorization
 from ingest.connectors.records.wire import CursorRecord, DocumentRecord, Record
 from ingest.connectors.records.xml_reader import refuse_many_nodes
@@ -99,12 +99,17 @@ class FeedReader:
         counts = Counter(name for entry in entries for name in (*entry.names, entry.key))
         paths, former = {}, set(known.values())
         for entry in entries:
-            path = _path(next((name for name in entry.names if counts[name] == 1), entry.names[-1]))
+            identity = next((name for name in entry.names if counts[name] == 1), entry.names[-1])
+            slug = slugify(identity[:1_000])[-_MAX_SLUG_CHARS:].strip("-") or "entry"
+            path = f"{slug}-{_digest(identity)[:12]}.html"
             if counts[entry.key] == 1:
                 path = paths[entry.key] = path if path in former else known.get(entry.key, path)
             yield entry.document(path)
         kept = {"paths": paths} if len(paths) <= _MAX_KNOWN else {}
-        yield CursorRecord(state=json.dumps({**_validators(answer), **kept}))
+        stated = {"If-None-Match": "etag", "If-Modified-Since": "last-modified"}
+        validators = {name: answer.headers[header] for name, header in stated.items()}
+        asked = {name: value for name, value in validators.items() if value and value.isascii()}
+        yield CursorRecord(state=json.dumps({**asked, **kept}))
 
     def fetch(self, path: str, locator: str, limit_bytes: int) -> bytes:
         """Raise FileNotFoundError: all entries come with their content."""
@@ -150,12 +155,6 @@ class FeedReader:
                 yield _json_entry(item, base, authors)
 
 
-def _validators(answer: Answer) -> dict[str, str]:
-    """Return the headers that ask whether the feed has changed."""
-    given = {"If-None-Match": answer.headers["etag"], "If-Modified-Since": answer.headers["last-modified"]}
-    return {name: value for name, value in given.items() if value and value.isascii()}
-
-
 def _xml_entry(entry: Any, base: str) -> _Entry:
     title, link = str(entry.get("title") or entry.get("itunes_title") or ""), str(entry.get("link", ""))
     if entry.get("guidislink") and "/" not in link:
@@ -163,7 +162,10 @@ def _xml_entry(entry: Any, base: str) -> _Entry:
     if entry.get("title_detail", {}).get("type") == "text/html":
         title = " ".join(_TAG.sub("", title).split())
     dates = [str(dict.get(entry, name) or "") for name in ("published", "updated", "created")]
-    html = _html(entry)
+    details = [*entry.get("content", ()), entry.get("summary_detail") or {}]
+    detail: Mapping[str, Any] = max(details, key=lambda each: len(str(each.get("value") or "")))
+    text = str(detail.get("value") or "")
+    html = f"<p>{escape(text)}</p>" if detail.get("type") == "text/plain" else text
     return _Entry(
         names=_names(str(entry.get("id", "")), link, title, next(filter(None, dates), ""), html),
         title=title,
@@ -173,14 +175,6 @@ def _xml_entry(entry: Any, base: str) -> _Entry:
         dated=_moment(dates)
         or _parsed(dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed"), dates),
     )
-
-
-def _html(entry: Any) -> str:
-    """Return the longest of an entry's contents and summaries as HTML; podcasts and videos have several."""
-    details = [*entry.get("content", ()), entry.get("summary_detail") or {}]
-    detail: Mapping[str, Any] = max(details, key=lambda each: len(str(each.get("value") or "")))
-    text = str(detail.get("value") or "")
-    return f"<p>{escape(text)}</p>" if detail.get("type") == "text/plain" else text
 
 
 def _json_entry(item: Mapping[str, Any], base: str, authors: Sequence[Any]) -> _Entry:
@@ -217,11 +211,6 @@ def _names(identity: str, link: str, title: str, date: str, html: str) -> list[s
     return [name for name in (identity, link, f"{title} {date}".strip()) if name] + [
         f"{title}\n{date}\n{_digest(html)}"
     ]
-
-
-def _path(identity: str) -> str:
-    slug = slugify(identity[:1_000])[-_MAX_SLUG_CHARS:].strip("-") or "entry"
-    return f"{slug}-{_digest(identity)[:12]}.html"
 
 
 def _digest(text: str) -> str:

@@ -87,12 +87,16 @@ class RecordKind(ConnectorKind):
         sealed = source.sealed_credentials
         try:
             credentials = json.loads(decrypt(sealed)) if sealed else {}
+            secret = {field.name for field in self.fields if field.type == "secret"}
             opening = Opening(
                 reader=self.reader,
                 limits=self.limits,
                 config=self.resolve(source.config),
                 credentials=credentials,
-                secrets=(*self._secrets_among(credentials), *source.hidden_parts),
+                secrets=(
+                    *[value for name, value in credentials.items() if name in secret],
+                    *source.hidden_parts,
+                ),
             )
         except (EncryptionError, AddressNotAllowed) as error:
             raise ListingFailed(str(error)) from error
@@ -114,7 +118,3 @@ class RecordKind(ConnectorKind):
         if first is None:
             return _("Connected. There are no documents yet.")
         return _("Connected. The first document is %(path)s.") % {"path": first}
-
-    def _secrets_among(self, credentials: Mapping[str, str]) -> list[str]:
-        secret = {field.name for field in self.fields if field.type == "secret"}
-        return [value for name, value in credentials.items() if name in secret]

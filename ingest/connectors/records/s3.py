@@ -16,7 +16,6 @@ from ingest.connectors.errors import ContentArchived, ListingFailed
 from ingest.connectors.records.requests import Answer, DocumentRefused, ReaderSettings, ServerRequests
 from ingest.connectors.records.wire import CompleteRecord, DocumentRecord, Record
 from ingest.connectors.records.xml_reader import parse_xml
-from ingest.connectors.web.addresses import Address
 
 _EMPTY: Final = hashlib.sha256(b"").hexdigest()
 #: storage classes of objects that can't be read until they are restored
@@ -66,7 +65,9 @@ class BucketReader:
         self._prefix = config.get("prefix", "").strip("/")
         self._prefix += "/" if self._prefix else ""
         self._signer = Signer(
-            host=host_header(server), region=config.get("region", "us-east-1"), **settings.credentials
+            host=server.url.removeprefix(f"{server.scheme}://").partition("/")[0],
+            region=config.get("region", "us-east-1"),
+            **settings.credentials,
         )
 
     def records(self, cursor: str) -> Iterator[Record]:
@@ -136,11 +137,6 @@ class BucketReader:
             return _text(parse_xml(answer.body, self._server.host, "Error"), "Code")[:100]
         except ListingFailed:
             return ""
-
-
-def host_header(server: Address) -> str:
-    """Return the Host header of requests to a server."""
-    return server.url.removeprefix(f"{server.scheme}://").partition("/")[0]
 
 
 def _text(element: Any, name: str) -> str:

@@ -163,7 +163,8 @@ def _build_address(parts: SplitResult, parameters: frozenset[str] | None) -> Add
     if parts.scheme not in _DEFAULT_PORTS or not host or parts.username is not None:
         return None
     host = host if host.isascii() else host.encode("idna").decode("ascii")
-    names = _resolve_dots(_normalize_escapes(parts.path).split("/"))
+    escaped = quote(_LONE_PERCENT.sub("%25", parts.path), safe="/%:@!$&'()*+,;=~")
+    names = _resolve_dots(_ESCAPE.sub(_normalize_escape, escaped).split("/"))
     filtered = _filter_query(parts.query, parameters)
     key = "/" + "/".join(names) + (f"?{filtered}" if filtered else "")
     if _HOST.fullmatch(host) is None or len(key) > MAX_KEY_CHARS:
@@ -186,11 +187,6 @@ def _drop_session(found: re.Match[str]) -> str:
     name, value = (found[1] or "").lower(), found[2]
     is_token = _TOKEN.fullmatch(value) is not None and re.search("^s?$|sess|sid|token", name) is not None
     return "" if is_token or name in _SESSION_NAMES else found[0]
-
-
-def _normalize_escapes(path: str) -> str:
-    escaped = quote(_LONE_PERCENT.sub("%25", path), safe="/%:@!$&'()*+,;=~")
-    return _ESCAPE.sub(_normalize_escape, escaped)
 
 
 def _normalize_escape(found: re.Match[str]) -> str:

@@ -88,7 +88,8 @@ def to_utf8(content: bytes, content_type: str) -> bytes:
     if not is_text or len(content) > _MAX_RECODED_BYTES or _is_utf8(content):
         return content
     for declaration in (content_type, *_meta_elements(content, content_type)):
-        charset = charset_for_label(_find_charset(declaration))
+        found = _CHARSET.search(declaration)
+        charset = charset_for_label("" if found is None else found[1])
         if charset is not None and not charset.startswith("utf"):
             with suppress(UnicodeError):
                 return content.decode(charset).encode()
@@ -101,11 +102,6 @@ def _is_utf8(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _find_charset(declaration: str) -> str:
-    found = _CHARSET.search(declaration)
-    return "" if found is None else found[1]
 
 
 def _meta_elements(content: bytes, content_type: str) -> list[str]:

@@ -100,7 +100,9 @@ class Crawl:
         )
         self._queue_start()
         yield from self._visit_all()
-        self._queue_known_documents()
+        for address in self._known.addresses():
+            if self._config.scope.holds(address) or self._scope.holds(address):
+                self._queue_in_scope(address, depth=self._config.max_depth)
         yield from self._visit_all()
         yield from self._skip_rest()
         for request, page in self._copies.values():
@@ -140,15 +142,6 @@ class Crawl:
         if not self._seen_paths:
             sitemap = self._config.sitemap.without_query.url
             raise ListingFailed(f"The sitemap {sitemap} lists no page of {self._home.host}.")
-
-    def _queue_known_documents(self) -> None:
-        """Queue each document to which no link leads any more: it is deleted only if its own address says so.
-
-        So a start page that says "back soon", or a truncated sitemap, deletes nothing.
-        """
-        for address in self._known.addresses():
-            if self._config.scope.holds(address) or self._scope.holds(address):
-                self._queue_in_scope(address, depth=self._config.max_depth)
 
     def _visit(self, request: PageRequest) -> Iterator[Entry]:
         shorter = self._parameters.shorten(request.address)

@@ -65,17 +65,14 @@ class RateLimiter:
         if own_s > 0:
             return own_s
         try:
-            return self._shared_wait_s()
+            interval_ms = max(1, round(self.interval_s * 1_000))
+            if _redis().set(self._name, 1, nx=True, px=interval_ms):
+                return 0.0
+            left_ms = int(sync_reply(_redis().pttl(self._name)))
+            return max(left_ms, 1) / 1_000
         except redis.RedisError as error:
             logger.warning("the pace of a site is kept by this worker alone: %s", error)
             return 0.0
-
-    def _shared_wait_s(self) -> float:
-        interval_ms = max(1, round(self.interval_s * 1_000))
-        if _redis().set(self._name, 1, nx=True, px=interval_ms):
-            return 0.0
-        left_ms = int(sync_reply(_redis().pttl(self._name)))
-        return max(left_ms, 1) / 1_000
 
 
 _redis = cache(redis_client)
@@ -128,7 +125,11 @@ class SiteRequests:
         """
         for repeat in range(_REPEATS + 1):
             self.rate_limiter.wait_turn()
-            self._check_budget(address)
+            if self._received_bytes > self._max_bytes:
+                raise ListingFailed(
+                    f"{address.host} has sent more than {self._max_bytes:,} bytes, the most for so many"
+                    " pages. Exclude large files, or raise max_pages."
+                )
             answer = self._open(address, headers)
             pause_s = _pause_s(answer) if repeat < _REPEATS else None
             if pause_s is None:
@@ -181,13 +182,6 @@ class SiteRequests:
         if "failed" in reply:
             raise (ResponseTooLarge if reply["is_too_large"] else RequestFailed)(str(reply["failed"]))
         return reply
-
-    def _check_budget(self, address: Address) -> None:
-        if self._received_bytes > self._max_bytes:
-            raise ListingFailed(
-                f"{address.host} has sent more than {self._max_bytes:,} bytes, the most for so many pages."
-                " Exclude large files, or raise max_pages."
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,11 @@ class ItemWriter:
             current_hashes = self._lock_documents(started)
             ended = [one for one in started if current_hashes.get(one.place.doc_id) == one.content_hash]
             for one in ended:
-                self._update_times(one)
+                self._current_document(one).update(
+                    source_mtime_ns=one.found.mtime_ns,
+                    source_revision=one.found.revision,
+                    requested_at=one.found.requested_at,
+                )
             self._delete_unreadable(ended)
             self._end_items([ItemEnd(item=one.item, outcome="unchanged") for one in ended])
             self._count_items(
@@ -259,13 +263,6 @@ class ItemWriter:
         if started.found.requested_at is None:
             return documents
         return documents.filter(Q(requested_at=None) | Q(requested_at__lte=started.found.requested_at))
-
-    def _update_times(self, started: StartedItem) -> None:
-        self._current_document(started).update(
-            source_mtime_ns=started.found.mtime_ns,
-            source_revision=started.found.revision,
-            requested_at=started.found.requested_at,
-        )
 
     def _store_unreadable(self, results: Sequence[ItemResult]) -> None:
         """Store files that can't be parsed, so that they are retried only when something changes."""

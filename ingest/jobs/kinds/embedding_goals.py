@@ -15,7 +15,7 @@ from search.embedders.by_language import LOCAL_KINDS, english_share
 from search.embedders.configured import find_maker, workspace_embedder, workspace_embedder_name
 from search.embedders.spec import DEFAULT
 from search.errors import SpaceConflict
-from search.evaluation.gate import ACTOR, Advance, GateVerdict
+from search.evaluation.gate import ACTOR, Advance
 from search.evaluation.guard import space_verdict
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.backfill import count_without_vector
@@ -95,7 +95,11 @@ def switch_when_complete(workspace: Workspace, *, advance: Advance = lambda: Non
         return
     verdict = space_verdict(workspace, building, advance=advance)
     if not verdict.passes:
-        _hold_space(workspace, building, verdict)
+        logger.warning("workspace %s: %s is held. %s", workspace.pk, building, verdict.sentence)
+        with transaction.atomic():
+            hold_for_gate(building, verdict.sentence)
+            facts = {"space": building.pk, "quality_gate": verdict.figures}
+            audit.record_person(ACTOR, "embedding.held", str(building), workspace=workspace, **facts)
         return
     try:
         with transaction.atomic():
@@ -111,11 +115,3 @@ def _keep_chosen(workspace: Workspace) -> bool:
     now = Workspace.objects.get(pk=workspace.pk)
     wanted = None if workspace_embedder_name(now) == DEFAULT else workspace_embedder(now)
     return wanted is not None and keep_live(now, wanted.space) is not None
-
-
-def _hold_space(workspace: Workspace, building: EmbeddingSpace, verdict: GateVerdict) -> None:
-    logger.warning("workspace %s: %s is held. %s", workspace.pk, building, verdict.sentence)
-    with transaction.atomic():
-        hold_for_gate(building, verdict.sentence)
-        facts = {"space": building.pk, "quality_gate": verdict.figures}
-        audit.record_person(ACTOR, "embedding.held", str(building), workspace=workspace, **facts)

@@ -1,14 +1,12 @@
 """Evaluation jobs: each topic of a run is searched once, under the rights of the run's creator."""
 
 import time
-from collections.abc import Iterator
 
 from ingest.errors import JobFailed, JobYielded
 from ingest.jobs.queue.context import Ending, JobContext
 from kebab.errors import Conflict
 from kebab.identity.caller import access_by_identity
 from kebab.identity.models import TokenScope
-from kebab.identity.reader import Reader
 from kebab.runtime import failpoints
 from kebab.stack.supervisor import worker_stop
 from search.evaluation.runs import execute_run
@@ -31,7 +29,12 @@ def run(context: JobContext) -> Ending:
         raise JobFailed("The run was deleted before it was carried out.")
     if evaluation_run.state == RunState.SUCCEEDED:  # a worker died between the run's end and the job's
         return Ending.DONE
-    reader = _creator_as_reader(context, evaluation_run)
+    access = access_by_identity(context.workspace, evaluation_run.creator)
+    if access is None or TokenScope.MANAGE not in access.scopes:
+        raise JobFailed(
+            f"{evaluation_run.created_by} may not evaluate here any more; ask for a run of your own."
+        )
+    reader = access.reader
     _wait_for_mirror(context)
     try:
         execute_run(evaluation_run, reader=reader, advance=_TopicCounter(context, evaluation_run).advance)
@@ -40,16 +43,6 @@ def run(context: JobContext) -> Ending:
             return Ending.CANCELLED
         raise JobFailed(str(error)) from error
     return Ending.DONE
-
-
-def _creator_as_reader(context: JobContext, evaluation_run: Run) -> Reader:
-    """Return the creator's present reading rights. Raises JobFailed when evaluation is not allowed."""
-    access = access_by_identity(context.workspace, evaluation_run.creator)
-    if access is None or TokenScope.MANAGE not in access.scopes:
-        raise JobFailed(
-            f"{evaluation_run.created_by} may not evaluate here any more; ask for a run of your own."
-        )
-    return access.reader
 
 
 def _wait_for_mirror(context: JobContext) -> None:
@@ -74,22 +67,17 @@ class _TopicCounter:
 
     def __init__(self, context: JobContext, evaluation_run: Run) -> None:
         self._context = context
-        self._pending = _pending_ids(evaluation_run)
+        rows = RunTopic.objects.in_workspace(evaluation_run.workspace_id).filter(
+            run=evaluation_run.pk, ranking__isnull=True
+        )
+        self._pending = iter(list(rows.order_by("ordinal").values_list("topic_id", flat=True)))
         self._turn_ends_at = time.monotonic() + _TURN_S
 
     def advance(self) -> None:
         """Count a topic. Raises JobCancelled, LeaseLost; JobYielded when others wait or the worker stops."""
         self._context.count_items(1, path=next(self._pending, ""), calls=1)
         failpoints.reach("after_topic")
-        if worker_stop.is_requested() or self._is_turn_over():
+        if worker_stop.is_requested() or (
+            time.monotonic() > self._turn_ends_at and self._context.others_wait(embedding=False)
+        ):
             raise JobYielded(f"Job {self._context.job.pk} makes room.")
-
-    def _is_turn_over(self) -> bool:
-        return time.monotonic() > self._turn_ends_at and self._context.others_wait(embedding=False)
-
-
-def _pending_ids(evaluation_run: Run) -> Iterator[str]:
-    rows = RunTopic.objects.in_workspace(evaluation_run.workspace_id).filter(
-        run=evaluation_run.pk, ranking__isnull=True
-    )
-    return iter(list(rows.order_by("ordinal").values_list("topic_id", flat=True)))

@@ -8,7 +8,7 @@ from ingest.jobs.queue.context import Ending, JobContext
 from ingest.quality_gate.gate import judge_settings
 from ingest.quality_gate.older_chunks import UNCONFIRMED, replace_older_chunks
 from kebab.errors import Conflict
-from kebab.identity.caller import Access, access_by_identity
+from kebab.identity.caller import access_by_identity
 from kebab.identity.models import TokenScope
 from kebab.people.workspaces import change_workspace
 from search.errors import ChangeUntested, GoldenQueriesWorse
@@ -25,28 +25,18 @@ def run(context: JobContext) -> Ending:
     settings, switch, force = dict(payload["settings"]), payload["switch"], payload["force"]
     if not (settings or (switch and force)):  # a job of a release up to 0.3
         raise JobFailed(UNCONFIRMED)
-    access = _requester_access(context)
+    access = access_by_identity(context.workspace, context.job.payload["creator"])
+    if access is None or TokenScope.MANAGE not in access.scopes:
+        raise JobFailed(f"{context.job.requested_by} may not change settings here any more.")
     try:
         if not settings:
             replace_older_chunks(access)
         elif switch:
             change_workspace(access, settings=settings, force=force, advance=context.raise_if_stopped)
         else:
-            _judge(access, context, settings)
+            verdict = judge_settings(context.workspace, settings, advance=context.raise_if_stopped)
+            if not verdict.passes:
+                raise build_refusal(access, verdict)
     except (GoldenQueriesWorse, ChangeUntested, SearchError, Conflict) as error:
         raise JobFailed(str(error)) from error
     return Ending.DONE
-
-
-def _judge(access: Access, context: JobContext, settings: Mapping[str, Any]) -> None:
-    verdict = judge_settings(context.workspace, settings, advance=context.raise_if_stopped)
-    if not verdict.passes:
-        raise build_refusal(access, verdict)
-
-
-def _requester_access(context: JobContext) -> Access:
-    """Return the present rights of the job's requester. Raises JobFailed when settings may not be changed."""
-    access = access_by_identity(context.workspace, context.job.payload["creator"])
-    if access is None or TokenScope.MANAGE not in access.scopes:
-        raise JobFailed(f"{context.job.requested_by} may not change settings here any more.")
-    return access

@@ -50,7 +50,12 @@ def run(context: JobContext) -> Ending:
         if isinstance(connector, RecordSource):
             return _sync_records(context, source, version, connector, progress)
         if context.job.discovered_at is None:
-            _follow_if_default(context.job, source, version, connector)
+            if (
+                isinstance(connector, GitSource)
+                and not version.tag
+                and "only_paths" not in context.job.payload
+            ):
+                follow_versions(context.job, source, connector.named_commits)
             _discover(context, source, version, connector, progress)
         return ItemWorker(context, source, version, lambda item: connector.read(item.path)).run()
 
@@ -91,11 +96,6 @@ def _connect_source(
             yield connector
     except ListingFailed as error:
         raise JobFailed(f"The source could not be listed, so nothing was changed: {error}") from error
-
-
-def _follow_if_default(job: Job, source: Source, version: SourceVersion, connector: Connector) -> None:
-    if isinstance(connector, GitSource) and not version.tag and "only_paths" not in job.payload:
-        follow_versions(job, source, connector.named_commits)
 
 
 def record_sync_end(job: Job, state: JobState) -> None:

@@ -34,11 +34,12 @@ def mail_failed_sync(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
     if job is None or job.source is None:
         return
     name = " ".join((job.source.title or job.source.key).split())  # a header has no line breaks
+    root = settings.KEBAB_URL  # '' while the operator has not said where people find Kebab
     facts = {
         "source": name,
         "workspace": job.workspace.name,
         "error": job.error,
-        "link": _link(job),
+        "link": root and root + reverse("act", args=[job.workspace.slug, job.pk]),
     }
     subject = render_to_string("ingest/sync_failed_subject.txt", facts).strip()
     message = EmailMessage(
@@ -48,11 +49,6 @@ def mail_failed_sync(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
         message.send()
     except (SMTPException, OSError) as error:
         logger.warning("The mail about job %s was not sent: %s", job_id, type(error).__name__)
-
-
-def _link(job: Job) -> str:
-    """Return the address of its page; '' while the operator has not said where people find Kebab."""
-    return settings.KEBAB_URL and settings.KEBAB_URL + reverse("act", args=[job.workspace.slug, job.pk])
 
 
 def source_owners(source: Source) -> list[str]:

@@ -44,18 +44,15 @@ class _Queue:
         """Return how many more hints the queue can use: two for each of this node's slots, or for each live
         slot if those are more.
         """
-        return 2 * max(self._own_slots, self.live_slots()) - self._queue_length()
+        rows = StackProcess.objects.filter(
+            role=ProcessRole.WORKER, queues__contains=[self.name], heartbeat_at__gt=Now() - _LIVING
+        )
+        live_slots = int(rows.aggregate(slots=Sum("slots"))["slots"] or 0)
+        return 2 * max(self._own_slots, live_slots) - self._queue_length()
 
     def has_room_for_request(self) -> bool:
         """Return whether fewer hints wait than this node has slots for."""
         return self._queue_length() < self._own_slots
-
-    def live_slots(self) -> int:
-        """Return how many jobs of this queue the live workers of all nodes can run at once."""
-        rows = StackProcess.objects.filter(
-            role=ProcessRole.WORKER, queues__contains=[self.name], heartbeat_at__gt=Now() - _LIVING
-        )
-        return int(rows.aggregate(slots=Sum("slots"))["slots"] or 0)
 
     def send(self, workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
         _send(self.task, self.name, workspace_id, job_id)

@@ -23,16 +23,12 @@ WAITING = declare_gauge("kebab_workspaces_waiting", "Number of workspaces with a
 
 def queue_samples() -> Iterator[Sample]:
     """Return the present samples of all gauges."""
-    yield from _open_job_samples()
-    yield from _due_job_samples()
-
-
-def _open_job_samples() -> Iterator[Sample]:
     rows = Job.objects.filter(state__in=OPEN_STATES).order_by().values_list("kind", "state")
     for kind, state, count in rows.annotate(count=Count("pk")):
         yield Sample(family=OPEN, values=(kind, state), amount=count)
     expired = Job.objects.filter(state="running", lease_until__lt=Now()).count()
     yield Sample(family=EXPIRED, amount=expired)
+    yield from _due_job_samples()
 
 
 def _due_job_samples() -> Iterator[Sample]:

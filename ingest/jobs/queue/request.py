@@ -35,23 +35,17 @@ def request_sync(
     behind it. A sync of some paths (`only_paths`) retries those that failed before, a whole sync doesn't, so
     neither can replace the other. Raises Source.DoesNotExist when the source is gone.
     """
-    payload = _sync_payload(version, only_paths, embed)
+    payload: dict[str, Any] = {} if embed else {"embed": False}
+    if version:
+        payload["version"] = version
+    if only_paths is not None:
+        payload["only_paths"] = list(only_paths)
     with transaction.atomic():
         # Requests for one source run one after the other, so that the second finds the job of the first.
         lock_source(source)
         return _joinable_sync(source, payload) or create_source_job(
             source, JobKind.SYNC_SOURCE, payload, requested_by=requested_by
         )
-
-
-def _sync_payload(version: str, only_paths: Sequence[str] | None, embed: bool) -> dict[str, Any]:
-    """Return the options that differ from a plain sync, so that equal syncs have equal payloads."""
-    payload: dict[str, Any] = {} if embed else {"embed": False}
-    if version:
-        payload["version"] = version
-    if only_paths is not None:
-        payload["only_paths"] = list(only_paths)
-    return payload
 
 
 def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:

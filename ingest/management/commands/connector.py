@@ -64,14 +64,14 @@ class Command(KebabCommand):
             last = record.state if isinstance(record, CursorRecord) else last
             if isinstance(record, DocumentRecord) and len(paths) < 5:
                 paths.append(record.path)
-        return {"records": {_word(name): counts[name] for name in _NAMES}, "cursor": last, "paths": paths}
+        return {
+            "records": {name.removesuffix("Record").lower(): counts[name] for name in _NAMES},
+            "cursor": last,
+            "paths": paths,
+        }
 
     def _print(self, title: str, run: dict[str, Any]) -> None:
         found = ", ".join(f"{count} {name}" for name, count in run["records"].items() if count)
         self.console.print(f"{title}: {found or 'nothing'}. {', '.join(run['paths'])}", markup=False)
         if run["cursor"]:
             self.console.print(f"  cursor {json.dumps(run['cursor'])}", markup=False)
-
-
-def _word(name: str) -> str:
-    return name.removesuffix("Record").lower()

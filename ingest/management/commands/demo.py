@@ -14,9 +14,9 @@ from kebab.cli.catalogue import COMMANDS
 from kebab.cli.client.arguments import make_parser
 from kebab.cli.client.commands import ingest as ingest_command
 from kebab.cli.client.connection import Connection, HttpTransport, operator_token
-from kebab.cli.client.job_progress import EmbeddingWatch, Job, follow
+from kebab.cli.client.job_progress import EmbeddingWatch, follow
 from kebab.cli.client.terminal import Terminal
-from kebab.cli.client.workspaces import WorkspaceApi, find_workspace
+from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.main import run as run_command
@@ -51,7 +51,12 @@ class Command(KebabCommand):
             # Not the server of `kebab login`: the demonstration is on this machine.
             transport = HttpTransport(stack.url)
             self._ingest(workspace, Connection(transport=transport, token=operator_token, is_local=True))
-            self._search(workspace)
+            self.console.print(f"\nSearching for: {_QUESTION}\n")
+            arguments = ["search", _QUESTION, "--workspace", workspace.slug, "-k", str(_SHOWN_HITS)]
+            if run_command(arguments, self._stdout, self._stderr) != Exit.DONE:
+                raise CliError(
+                    "The first search found nothing; kebab doctor may say why.", code="nothing_found"
+                )
             if not once:
                 self._serve(stack)
         return Exit.DONE
@@ -71,7 +76,10 @@ class Command(KebabCommand):
         write_corpus(folder, DOCS.parent)
         terminal = Terminal(self._stdout, self._stderr, as_json=self.as_json)
         api = find_workspace(connection, workspace.slug)
-        requested = self._request_sync(api, str(folder), terminal)
+        arguments = [str(folder), "--source", "demo", "--trust", "primary"]
+        parser = make_parser("ingest", COMMANDS["ingest"], ingest_command, arguments, self._stderr)
+        options = vars(parser.parse_args(arguments))
+        requested = ingest_command.request_ingest(api, options["target"], options, terminal)
         watch = EmbeddingWatch.start(api, requested)
         job = follow(api, requested, terminal, "Ingesting")
         if job["state"] != "succeeded":
@@ -82,19 +90,6 @@ class Command(KebabCommand):
         self.console.print(f"Indexed {documents:,} documents, {chunks:,} chunks, in {seconds:.1f} s.")
         if left := watch.follow(terminal, _VECTORS_LIMIT_S):
             terminal.remark(f"{left:,} chunks wait for their vectors; they follow as long as a stack runs.")
-
-    def _request_sync(self, workspace: WorkspaceApi, folder: str, terminal: Terminal) -> Job:
-        """Request what `kebab ingest FOLDER --source demo --trust primary` does."""
-        arguments = [folder, "--source", "demo", "--trust", "primary"]
-        parser = make_parser("ingest", COMMANDS["ingest"], ingest_command, arguments, self._stderr)
-        options = vars(parser.parse_args(arguments))
-        return ingest_command.request_ingest(workspace, options["target"], options, terminal)
-
-    def _search(self, workspace: Workspace) -> None:
-        self.console.print(f"\nSearching for: {_QUESTION}\n")
-        arguments = ["search", _QUESTION, "--workspace", workspace.slug, "-k", str(_SHOWN_HITS)]
-        if run_command(arguments, self._stdout, self._stderr) != Exit.DONE:
-            raise CliError("The first search found nothing; kebab doctor may say why.", code="nothing_found")
 
     def _serve(self, stack: DemoStack) -> None:
         if stack.child is None:

@@ -113,10 +113,6 @@ class RunForm(forms.Form):
             (each.topic_set, f"{each.topic_set} ({each.topics})") for each in sets
         ]
 
-    def build_settings(self) -> RunSettings:
-        """Build the run's settings. Raises InvalidRunSetting."""
-        return RunSettings.of({"mode": self.cleaned_data["mode"]})
-
 
 _RUNS_SHOWN = 20
 #: The measure by which runs are listed.
@@ -222,7 +218,10 @@ class NewRunPage(ActionPage):
             return response
         given = form.cleaned_data
         run = request_run(
-            self.access, topic_set=given["topic_set"], settings=form.build_settings(), name=given["name"]
+            self.access,
+            topic_set=given["topic_set"],
+            settings=RunSettings.of({"mode": given["mode"]}),
+            name=given["name"],
         )
         messages.success(request, _("The run was started."))
         return redirect("evaluation-run", workspace.slug, run.pk)

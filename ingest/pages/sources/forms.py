@@ -118,7 +118,12 @@ class DescriptionForm(forms.Form):
         if not declared.is_watchable:
             del self.fields["watch"]
         if declared.is_synced:
-            self.fields["schedule"].choices = _intervals(self.initial.get("schedule"))  # type: ignore[attr-defined]  # a ChoiceField
+            current = self.initial.get("schedule")
+            intervals = sorted({*_INTERVALS, *([current] if current else [])})
+            choices = [
+                (minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL
+            ]
+            self.fields["schedule"].choices = [("", _NO_SCHEDULE), *choices]  # type: ignore[attr-defined]  # a ChoiceField
         else:
             del self.fields["schedule"]
 
@@ -214,7 +219,8 @@ class NewSourceForm(DescriptionForm):
 
     def body(self) -> dict[str, Any]:
         """Return the API's body that creates the source."""
-        clean, config, credentials = self.cleaned_data, self._config(), self.credentials()
+        clean, credentials = self.cleaned_data, self.credentials()
+        config = self._filled_in(self.declared.config_fields)
         derived = "" if clean["title"] else self.declared.derive_title(config)
         key = clean["key"] or slugify(derived.replace(".", " ").replace("/", " "))[:_MAX_KEY_CHARS].strip("-")
         body = {
@@ -226,9 +232,6 @@ class NewSourceForm(DescriptionForm):
         if body.get("readers", ()) is None:
             del body["readers"]
         return {**body, **({"key": key} if key else {})}
-
-    def _config(self) -> dict[str, Any]:
-        return self._filled_in(self.declared.config_fields)
 
 
 class SourceForm(DescriptionForm):
@@ -259,12 +262,6 @@ class SourceForm(DescriptionForm):
             **body,
             **({"credentials": self.credentials() or None} if changed & self._credential_inputs else {}),
         }
-
-
-def _intervals(current: int | None) -> list[tuple[int | str, Any]]:
-    intervals = sorted({*_INTERVALS, *([current] if current else [])})
-    choices = [(minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL]
-    return [("", _NO_SCHEDULE), *choices]
 
 
 def _make_input(field: ConnectorField) -> forms.Field:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib import messages
-from django.db.models import Count, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models import Count, F, Func, OuterRef, Q, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Substr
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -56,16 +56,6 @@ def documents_below(access: Access, source: Source, folder: str) -> Any:
     return below.select_related("source", "version")
 
 
-def directly_in(below: Any) -> Any:
-    """Return those of `documents_below` that are in no folder further down."""
-    return below.exclude(rest__contains="/")
-
-
-def match_documents(below: Any, text: str) -> Any:
-    """Return those of `documents_below` with `text` in their path or title."""
-    return below.filter(Q(path__icontains=text) | Q(title__icontains=text))
-
-
 def list_folders(below: Any, folder: str) -> list[Folder]:
     """Return the folders directly in `folder`, by name, SHOWN_FOLDERS at most."""
     name = Func(F("rest"), Value("/"), Value(1), function="split_part", output_field=TextField())
@@ -101,15 +91,6 @@ class SourceFacts:
     acts: list[Act]
     #: The number of its refused and quarantined files.
     unreadable: int
-
-
-def with_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
-    """Return the sources, each with its `document_count` and `unreadable_count`."""
-    counted: QuerySet[Any] = sources.annotate(
-        document_count=_count_by(Document, "source"),
-        unreadable_count=_count_by(Unreadable, "version__source"),
-    )
-    return counted
 
 
 def _count_by(model: type[Document | Unreadable], source: str) -> Coalesce:
@@ -148,7 +129,10 @@ class SourcesPage(WorkspacePage):
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the list, by key."""
-        sources = with_counts(readable_sources(self.access))
+        sources = readable_sources(self.access).annotate(
+            document_count=_count_by(Document, "source"),
+            unreadable_count=_count_by(Unreadable, "version__source"),
+        )
         rows = list_page(self, request, sources, ordering=("key",))
         may_change = CHANGE_SOURCES.allows(self.access)
         return self.render(request, "ingest/sources.html", list=rows, may_change=may_change)
@@ -172,7 +156,11 @@ class SourcePage(WorkspacePage):
         order = request.GET.get("order", "")
         order = order if order in _ORDERS else "path"
         below = documents_below(self.access, source, folder)
-        shown = match_documents(below, q) if q else directly_in(below)
+        shown = (
+            below.filter(Q(path__icontains=q) | Q(title__icontains=q))
+            if q
+            else below.exclude(rest__contains="/")
+        )
         context = {
             "source": source,
             "facts": source_facts(self.access, source),

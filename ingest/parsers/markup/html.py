@@ -35,7 +35,8 @@ def parse_html(content: bytes, file: FileType) -> Outline:
     reader = PageReader()
     reader.read(text := "\n".join(split_lines(decode(content))))
     main = _main_part(reader.runs)
-    runs = main or _without_header(reader.runs)
+    body = [run for run in reader.runs if not run.part & PagePart.HEADER]
+    runs = main or (body if any(run.tag == "h1" for run in body) else reader.runs)
     size = sum(run.size for run in runs)
     if reader.is_cut_short or (not main and size < PAGE_CHARS and reader.skipped_chars > size):
         whole = PageReader(whole=True)
@@ -74,12 +75,6 @@ def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
         return [run for run in main if run.part & PagePart.ARTICLE or run.tag in ABOVE_ARTICLE]
     article = _runs_in(runs, PagePart.ARTICLE)
     return article if _size(article) >= MAIN_SHARE * _size(runs) else ()
-
-
-def _without_header(runs: Sequence[Run]) -> Sequence[Run]:
-    """Return all runs but those of the page's header, unless that has its title."""
-    body = [run for run in runs if not run.part & PagePart.HEADER]
-    return body if any(run.tag == "h1" for run in body) else runs
 
 
 def _runs_in(runs: Iterable[Run], part: PagePart) -> list[Run]:

@@ -305,7 +305,11 @@ class PageReader(SiteReader):
         if self._skip_depth:
             self._skip_depth -= tag == self._skip_tag
             if not self._skip_depth:
-                self._end_skipped()
+                if self._linked_data is not None:
+                    self._linked = self._linked or linked_data_fields("".join(self._linked_data))
+                self.omissions.omitted("drawings", int(self._is_labelled))
+                if self._skip_kind:
+                    self.omissions.omitted(self._skip_kind, self.skipped_chars - self._skip_start)
             return
         if tag in CELLS and self._row_depth:
             self._is_cell_open = False
@@ -324,13 +328,6 @@ class PageReader(SiteReader):
             self._code_depth = max(0, self._code_depth - 1)
         elif tag in RUBY or tag == "ruby":
             self._ruby = ""
-
-    def _end_skipped(self) -> None:
-        if self._linked_data is not None:
-            self._linked = self._linked or linked_data_fields("".join(self._linked_data))
-        self.omissions.omitted("drawings", int(self._is_labelled))
-        if self._skip_kind:
-            self.omissions.omitted(self._skip_kind, self.skipped_chars - self._skip_start)
 
     def handle_data(self, data: str) -> None:
         if not self._skip_depth and self._ruby:

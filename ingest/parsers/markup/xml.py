@@ -106,7 +106,9 @@ def parse_xml(content: bytes, file: FileType) -> Outline:
     """
     if NESTED_ENTITY.search(content):
         raise ParseRefused("xml_entities", "the file declares entities made of entities, as bombs do")
-    text = _unmarked("\n".join(split_lines(decode(content))))
+    text = _undeclared("\n".join(split_lines(decode(content))))
+    last = text.rfind("]]>") + len("]]>")
+    text = MARKED.sub(_unmark, text[:last]) + text[last:]
     names = _Names()
     names.feed(prepare_page(text))
     reader = _XmlReader(names.inline())
@@ -115,13 +117,6 @@ def parse_xml(content: bytes, file: FileType) -> Outline:
     for run in reader.runs:
         page.add(run)
     return page.outline()
-
-
-def _unmarked(text: str) -> str:
-    """Return XML without declarations and marked sections, with the same lines."""
-    text = _undeclared(text)
-    last = text.rfind("]]>") + len("]]>")
-    return MARKED.sub(_unmark, text[:last]) + text[last:]
 
 
 def _unmark(found: re.Match[str]) -> str:

@@ -138,7 +138,11 @@ class _DocxReader:
         self._writer = writer
         self._part = document.part
         self._numbering = Numbering(next(self._related("/numbering"), None))
-        self._styles = _style_roles(document.styles.element, self._numbering)
+        by_id = {
+            style.get(f"{WORD}styleId"): style
+            for style in document.styles.element.iterchildren(f"{WORD}style")
+        }
+        self._styles = {style_id: _style_role(style_id, by_id, self._numbering) for style_id in by_id}
         self._comments = {
             comment.get(f"{WORD}id"): (comment.get(f"{WORD}author") or "", _all_text(comment))
             for root in self._related("/comments")
@@ -270,7 +274,10 @@ class _DocxReader:
         for box in element.iter(BOX):
             if not _is_left_out(box):
                 for inner in _blocks(box):
-                    self._write_box_block(inner)
+                    if inner.tag == TABLE:
+                        self._writer.write_table(self._rows(inner))
+                    else:
+                        self._writer.write_block("paragraph", [_text(inner)])
 
     def _write_drawings(self, element: Any) -> None:
         for drawn in element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
@@ -283,12 +290,6 @@ class _DocxReader:
                 write_chart(root, self._writer)
             else:
                 self._writer.write_block("list", diagram_texts(root))
-
-    def _write_box_block(self, element: Any) -> None:
-        if element.tag == TABLE:
-            self._writer.write_table(self._rows(element))
-        else:
-            self._writer.write_block("paragraph", [_text(element)])
 
     def _rows(self, table: Any) -> Iterator[list[str]]:
         for row in _within(table, ROW):
@@ -441,12 +442,6 @@ def _root(part: Any) -> Any:
     from docx.oxml.parser import parse_xml
 
     return parse_xml(part.blob)
-
-
-def _style_roles(styles: Any, numbering: Numbering) -> Mapping[str, ParagraphRole]:
-    """Return the roles by style id, with the settings inherited from base styles."""
-    by_id = {style.get(f"{WORD}styleId"): style for style in styles.iterchildren(f"{WORD}style")}
-    return {style_id: _style_role(style_id, by_id, numbering) for style_id in by_id}
 
 
 def _style_role(style_id: str, by_id: Mapping[str, Any], numbering: Numbering) -> ParagraphRole:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.markup.html_reader import HEADINGS, PageReader, Run, prepare_page
+from ingest.parsers.markup.html_reader import HEADINGS, PageReader, prepare_page
 from ingest.parsers.office.package import (
     DAMAGE,
     DIRECTORY_ENTRY,
@@ -173,15 +173,12 @@ class _BookReader:
                 self.writer.write_block("table", (text for run in group for text, _ in run.lines))
             else:
                 for run in group:
-                    self._write_run(run)
-
-    def _write_run(self, run: Run) -> None:
-        texts = [text for text, _ in run.lines]
-        if run.tag in HEADINGS:
-            self.writer.write_heading(" ".join(texts), int(run.tag[1]))
-        else:
-            kind = "code" if run.is_preformatted else KINDS.get(run.tag, "paragraph")
-            self.writer.write_block(kind, ["\n".join(texts)])
+                    texts = [text for text, _ in run.lines]
+                    if run.tag in HEADINGS:
+                        self.writer.write_heading(" ".join(texts), int(run.tag[1]))
+                    else:
+                        kind = "code" if run.is_preformatted else KINDS.get(run.tag, "paragraph")
+                        self.writer.write_block(kind, ["\n".join(texts)])
 
     def _chapter_titles(self) -> Mapping[str, str]:
         """Return the titles of the chapters in the list of contents, by their names in the archive."""

@@ -65,9 +65,5 @@ def sensible_sheet(name: str) -> str | None:
 def workbook_title(stated: str | None, sheet_names: Iterable[str], file: FileType) -> str:
     """Return the stated title of a workbook, else a given name of its first sheet, else the file's name."""
     first = next(iter(sheet_names), "")
-    return sensible_title(stated) or sensible_sheet(first) or _stem(file.path)
-
-
-def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name.rpartition(".")[0] or name
+    name = file.path.rpartition("/")[2]
+    return sensible_title(stated) or sensible_sheet(first) or name.rpartition(".")[0] or name

@@ -71,7 +71,12 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
 def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     """Write a slide and return its title, empty when it has none."""
-    _choose_first_forms(slide._element)
+    for repeated in list(slide._element.iter(f"{COMPATIBILITY}AlternateContent")):
+        for child in next(repeated.iterchildren(f"{COMPATIBILITY}Choice"), ()):
+            repeated.addprevious(child)
+        repeated.getparent().remove(repeated)
+    for stroke in list(slide._element.iter(f"{PRESENTATION}contentPart")):
+        stroke.getparent().remove(stroke)
     title_shape = slide.shapes.title
     if title_shape is not None and not title_shape.has_text_frame:
         title_shape = None  # a picture
@@ -119,19 +124,6 @@ def _write_notes(slide: Any, number: int, writer: OutlineWriter, read: set[Any])
     notes = "" if shape is None or shape.text_frame is None else shape.text_frame.text
     writer.write_block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
     _write_shapes(slide.notes_slide.shapes, shape, number, writer)
-
-
-def _choose_first_forms(slide: Any) -> None:
-    """Replace what is given in several forms by the first, as the library reads none of them.
-
-    Strokes of a pen, whose shapes the library can't read, are removed.
-    """
-    for repeated in list(slide.iter(f"{COMPATIBILITY}AlternateContent")):
-        for child in next(repeated.iterchildren(f"{COMPATIBILITY}Choice"), ()):
-            repeated.addprevious(child)
-        repeated.getparent().remove(repeated)
-    for stroke in list(slide.iter(f"{PRESENTATION}contentPart")):
-        stroke.getparent().remove(stroke)
 
 
 def _comment_authors(main_part: Any) -> dict[str | None, str]:

@@ -373,7 +373,8 @@ class _Reader:
             self._writer.write_heading(text, self._level)
         else:
             self._writer.write_block("paragraph", [text])
-        self._write_after()
+        self._writer.write_block("list", self._after)
+        self._after.clear()
 
     def _end_row(self) -> None:
         self._rows.append(self._cells)
@@ -382,10 +383,6 @@ class _Reader:
     def _write_rows(self) -> None:
         rows, self._rows = self._rows, []
         self._writer.write_table(rows)
-
-    def _write_after(self) -> None:
-        self._writer.write_block("list", self._after)
-        self._after.clear()
 
 
 def _joined(texts: list[str]) -> str:

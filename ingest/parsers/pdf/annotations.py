@@ -116,19 +116,13 @@ def _text_of(annotation: Any, form: Any) -> str:
         return _field_text(annotation, form) if form else ""
     text = _value(annotation, b"Contents")
     if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-        return _file_text(annotation, text)
+        attachment = raw.FPDFAnnot_GetFileAttachment(annotation)
+        name = _string(raw.FPDFAttachment_GetName, attachment) if attachment else ""
+        return f"Attachment: {': '.join(filter(None, (name, text)))}" if name or text else ""
     if not text.strip() or _value(annotation, b"StateModel"):  # a state that a reviewer set: "Accepted"
         return ""
     author = _value(annotation, b"T").strip()
     return f"Note by {author}: {text}" if author else f"Note: {text}"
-
-
-def _file_text(annotation: Any, text: str) -> str:
-    from pypdfium2 import raw
-
-    attachment = raw.FPDFAnnot_GetFileAttachment(annotation)
-    name = _string(raw.FPDFAttachment_GetName, attachment) if attachment else ""
-    return f"Attachment: {': '.join(filter(None, (name, text)))}" if name or text else ""
 
 
 def _field_text(annotation: Any, form: Any) -> str:

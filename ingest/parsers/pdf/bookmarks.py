@@ -25,7 +25,9 @@ def read_bookmarks(document: Any) -> list[Bookmark]:
 def _bookmark(entry: Any, top_level: int) -> Bookmark | None:
     from pypdfium2.raw import PDFDEST_VIEW_XYZ
 
-    title = " ".join(_printable(entry.get_title()).split())[:TITLE_CHARS]
+    title = " ".join(
+        "".join(character if character.isprintable() else " " for character in entry.get_title()).split()
+    )[:TITLE_CHARS]
     destination = entry.get_dest()
     index = None if destination is None else destination.get_index()
     if not title or destination is None or index is None:
@@ -34,10 +36,6 @@ def _bookmark(entry: Any, top_level: int) -> Bookmark | None:
     top = position[1] if mode == PDFDEST_VIEW_XYZ and len(position) > 1 else None
     level = min(entry.level + top_level, MAX_LEVEL)
     return Bookmark(title=title, level=level, page=index + 1, top=top)
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def headings_on(page: PageText, bookmarks: Sequence[Bookmark]) -> dict[int, tuple[Bookmark, int]]:

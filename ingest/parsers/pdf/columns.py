@@ -67,7 +67,8 @@ def _downward_runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 
 
 def _order(segments: Sequence[Segment], depth: int) -> Sequence[Segment]:
-    if depth >= MAX_DEPTH or not _may_alternate(segments):
+    beside = (other.bottom > one.bottom - one.height / 2 for one, other in pairwise(segments))
+    if depth >= MAX_DEPTH or sum(beside) < MIN_LINES:
         return segments
     for edge in _left_edges(segments):
         bands = list(_bands(segments, edge))
@@ -79,12 +80,6 @@ def _order(segments: Sequence[Segment], depth: int) -> Sequence[Segment]:
                 for segment in _order(side, depth + 1)
             ]
     return segments
-
-
-def _may_alternate(segments: Sequence[Segment]) -> bool:
-    """Return whether several segments stand beside or above the one that was set before them."""
-    beside = (other.bottom > one.bottom - one.height / 2 for one, other in pairwise(segments))
-    return sum(beside) >= MIN_LINES
 
 
 def _left_edges(segments: Sequence[Segment]) -> list[float]:

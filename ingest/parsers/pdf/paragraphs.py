@@ -54,7 +54,12 @@ SPLIT_WORD = re.compile(
 
 def paragraphs(lines: Sequence[TextLine]) -> Iterator[list[TextLine]]:
     """Yield the paragraphs of a page, hyphenated words complete in the line where they begin."""
-    pitch = _usual_pitch(lines)
+    pitches = [
+        before.bottom - line.bottom
+        for before, line in pairwise(lines)
+        if 0 < before.bottom - line.bottom <= MAX_PITCH_HEIGHTS * line.height
+    ]
+    pitch = median(pitches) if pitches else 0.0
     run: list[TextLine] = []
     for line in lines:
         if run and _begins(run[-1], line, pitch):
@@ -63,16 +68,6 @@ def paragraphs(lines: Sequence[TextLine]) -> Iterator[list[TextLine]]:
         run.append(line)
     if run:
         yield join_lines(run)
-
-
-def _usual_pitch(lines: Sequence[TextLine]) -> float:
-    """Return the median distance from a line to the next on the page, in points."""
-    pitches = [
-        before.bottom - line.bottom
-        for before, line in pairwise(lines)
-        if 0 < before.bottom - line.bottom <= MAX_PITCH_HEIGHTS * line.height
-    ]
-    return median(pitches) if pitches else 0.0
 
 
 def _begins(before: TextLine, line: TextLine, usual_pitch: float) -> bool:

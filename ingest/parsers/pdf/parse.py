@@ -260,14 +260,11 @@ class _PdfReader:
             text = self._recognise(page, objects, text)
             links = read_links(page, [line.text for line in text.lines], self.links)
             self.pages.append(replace(text, extras=(*read_annotations(page, self.form), *links)))
-            self._report(text)
-
-    def _report(self, text: PageText) -> None:
-        where = f"page {text.number}"
-        self.omissions.omitted("unreadable_text", text.unreadable, where)
-        self.omissions.omitted("hidden_text", text.hidden, where)
-        self.omissions.omitted("outside_page", text.outside, where)
-        self.omissions.omitted("line_numbers", text.line_numbers, where)
+            where = f"page {text.number}"
+            self.omissions.omitted("unreadable_text", text.unreadable, where)
+            self.omissions.omitted("hidden_text", text.hidden, where)
+            self.omissions.omitted("outside_page", text.outside, where)
+            self.omissions.omitted("line_numbers", text.line_numbers, where)
 
     def replace_placeholder(self, document: Any) -> None:
         """Put the texts of an XFA form in place of the page that stands in for it."""

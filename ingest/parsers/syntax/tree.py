@@ -37,7 +37,12 @@ def read_syntax(lines: Sequence[str], file: FileType) -> Syntax | None:
     for grammar in grammars:
         tree = load_grammar(grammar)[0].parse(content)
         if count_error_lines(tree.root_node) <= MAX_ERROR_SHARE * filled:
-            return _build_syntax(lines, content, _run_query(tree, grammar))
+            captures = _run_query(tree, grammar)
+            leading = leading_lines(lines, captures.get("leading", ()))
+            return Syntax(
+                units=read_units(captures, content, leading),
+                statements=_statement_depths(captures.get("statement", ()), leading),
+            )
     return None
 
 
@@ -47,14 +52,6 @@ def _run_query(tree: "Tree", grammar: Grammar) -> Captures:
     cursor = QueryCursor(load_grammar(grammar)[1])
     cursor.set_max_start_depth(MAX_NODE_DEPTH)
     return cursor.captures(tree.root_node)
-
-
-def _build_syntax(lines: Sequence[str], content: bytes, captures: Captures) -> Syntax:
-    leading = leading_lines(lines, captures.get("leading", ()))
-    return Syntax(
-        units=read_units(captures, content, leading),
-        statements=_statement_depths(captures.get("statement", ()), leading),
-    )
 
 
 def _statement_depths(nodes: Sequence["Node"], leading: frozenset[int]) -> dict[int, int]:

@@ -209,13 +209,11 @@ class _UnitBuilder:
         )
         siblings = self._siblings()
         if siblings and siblings[-1].span.end >= unit.span.start:
-            siblings[-1] = _merge_units(siblings[-1], unit)
+            first = siblings[-1]
+            span = LineSpan(first.span.start, max(first.span.end, unit.span.end))
+            name = f"{first.name}, {unit.name}"
+            siblings[-1] = replace(
+                first, span=span, name=name if len(name) <= NAME_CHARS else first.name, members=()
+            )
         else:
             siblings.append(unit)
-
-
-def _merge_units(first: CodeUnit, second: CodeUnit) -> CodeUnit:
-    """Merge two definitions that share a line into one, without their members."""
-    span = LineSpan(first.span.start, max(first.span.end, second.span.end))
-    name = f"{first.name}, {second.name}"
-    return replace(first, span=span, name=name if len(name) <= NAME_CHARS else first.name, members=())

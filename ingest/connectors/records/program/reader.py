@@ -217,7 +217,11 @@ def _read_records(process: "subprocess.Popen[bytes]", output: _Output, given: by
     number = 0
     for number, line in enumerate(output.lines(), 1):
         try:
-            record = _parse_numbered(line, number)
+            record = parse_line(line)
+            if (number == 1) != (record is None):
+                raise InvalidLine(
+                    f"the first line, and no other, is of type start, with the protocol {PROTOCOL}"
+                )
         except InvalidLine as error:
             raise _EndedBadly(f"Line {number} of the program is not a record: {error}.") from error
         if record is not None:
@@ -226,13 +230,6 @@ def _read_records(process: "subprocess.Popen[bytes]", output: _Output, given: by
         raise _EndedBadly(f"The program ended with status {status}.")
     if number == 0:
         raise _EndedBadly("The program printed nothing.")
-
-
-def _parse_numbered(line: str, number: int) -> Record | None:
-    record = parse_line(line)
-    if (number == 1) != (record is None):
-        raise InvalidLine(f"the first line, and no other, is of type start, with the protocol {PROTOCOL}")
-    return record
 
 
 def _send(pipe: IO[bytes], content: bytes) -> None:
