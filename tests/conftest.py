@@ -204,7 +204,7 @@ def _patience_with_searches() -> None:
 def _parsers() -> Iterator[None]:
     """Close the shared parser processes at the end of the session."""
     yield
-    from ingest.jobs.items.parser_pool import digester_pool  # needs Django, which is set up by now
+    from ingest.jobs.items.worker import digester_pool  # needs Django, which is set up by now
 
     if digester_pool.cache_info().currsize:
         digester_pool().close()

@@ -5,7 +5,7 @@ import re
 
 import puremagic
 
-from ingest.parsers.closed_formats import format_by_name, refusal_by_content
+from ingest.parsers.closed_formats import OLE_START, format_by_name, refusal_by_content
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import (
     BINARY,
@@ -19,7 +19,6 @@ from ingest.parsers.file_types import (
     type_by_name,
 )
 from ingest.parsers.office.epub import is_epub
-from ingest.parsers.office.ole import OLE_START
 from ingest.parsers.office.package import ZIP_START, kind_of
 from ingest.parsers.text_kinds import text_kind
 from ingest.parsers.types import FileType

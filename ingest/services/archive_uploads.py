@@ -12,9 +12,9 @@ from ingest.archives.open_archive import open_archive
 from ingest.archives.types import ArchiveLimits, ArchiveRefused
 from ingest.jobs.queue.request import request_archive
 from ingest.models import Job
-from ingest.services.batches import check_batch
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
+from ingest.services.uploads import check_batch
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from search.corpus import ensure_version

@@ -11,12 +11,11 @@ from django.db.models import QuerySet
 from ingest.blob_cleanup import release_blobs
 from ingest.jobs.kinds.upload import stated_fields
 from ingest.jobs.queue.request import request_document, request_restating
-from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
-from ingest.services.batches import check_batch
+from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
 from kebab.database.on_commit import run_on_commit
-from kebab.errors import Conflict, NotFound
+from kebab.errors import Conflict, FieldError, InvalidRequest, NotFound
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
@@ -26,7 +25,7 @@ from search.corpus.blobs import has_blob, lock_and_store_blobs, lock_blobs, stor
 from search.corpus.content_ids import content_hash
 from search.corpus.paths import normalise_path
 from search.libraries.source_stats import refresh_source_stats
-from search.models import Document, SourceKind
+from search.models import Document, Source, SourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,3 +228,15 @@ def _cancel_members(document: Document) -> None:
 def _latest_open_payload(place: DocumentLocation) -> Mapping[str, Any]:
     latest = _open_jobs(place).order_by("-created_at", "id").first()
     return {} if latest is None else latest.payload
+
+
+def check_batch(source: Source, batch: UUID | None, requested_by: str) -> None:
+    """Raise InvalidRequest unless `batch` is the first job of an upload of the same caller to the source."""
+    if batch is None:
+        return
+    first = Job.objects.in_workspace(source.workspace_id).filter(
+        pk=batch, batch=None, source=source, kind__in=UPLOAD_KINDS, requested_by=requested_by
+    )
+    if not first.exists():
+        message = "Give the job of your first upload to this source, or leave it out."
+        raise InvalidRequest(f"batch: {message}", errors=[FieldError(field="batch", message=message)])

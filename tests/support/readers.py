@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.connectors.records.budget import ByteBudget
-from ingest.connectors.records.requests import ReaderLimits, ReaderSettings
+from ingest.connectors.records.requests import ByteBudget, ReaderLimits, ReaderSettings
 
 
 def reader_settings(config: Mapping[str, Any], *, budget_bytes: int = 10**9, **limits: Any) -> ReaderSettings:

@@ -10,8 +10,7 @@ from pkgutil import resolve_name
 from urllib.parse import urlsplit
 
 from ingest.connectors.errors import ConnectorError, ListingFailed, SourceAway
-from ingest.connectors.records.budget import ByteBudget
-from ingest.connectors.records.requests import ReaderLimits, ReaderSettings
+from ingest.connectors.records.requests import ByteBudget, ReaderLimits, ReaderSettings
 from ingest.connectors.records.wire import DocumentRecord, RecordReader, encode_error, encode_record
 from ingest.errors import AddressNotAllowed
 from kebab.sandbox.child import serve

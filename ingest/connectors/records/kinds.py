@@ -1,10 +1,11 @@
 """The kinds of sources on the connector protocol."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.declaration import ConnectorField
@@ -12,11 +13,42 @@ from ingest.connectors.records.github import check_github
 from ingest.connectors.records.gitlab import check_gitlab
 from ingest.connectors.records.mailbox import check_mailbox
 from ingest.connectors.records.mediawiki import check_mediawiki
-from ingest.connectors.records.program.config import check_program, resolve_program
 from ingest.connectors.records.record_kind import RecordKind
 from ingest.connectors.records.requests import check_server
+from ingest.errors import AddressNotAllowed
 from kebab.sandbox.program import Limits
 from search.models import SourceKind
+
+
+def check_program(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of a program that the operator offers. Raises AddressNotAllowed."""
+    names = sorted(settings.KEBAB_CONNECTORS)
+    if config["program"] not in names:
+        offered = ", ".join(names) or "none"
+        raise AddressNotAllowed(
+            f"There is no program {config['program'][:100]!r}; this server has: {offered}."
+        )
+    parse_options(config.get("options", ()))
+    return dict(config)
+
+
+def parse_options(options: Sequence[str]) -> dict[str, str]:
+    """Return the options of a program, given as `name=value`. Raises AddressNotAllowed."""
+    pairs = [option.partition("=") for option in options]
+    for name, mark, _value in pairs:
+        if not (name and mark):
+            raise AddressNotAllowed("Give options as name=value.")
+    return {name.strip(): value.strip() for name, _mark, value in pairs}
+
+
+def resolve_program(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the command and the options, unless the operator has withdrawn it. Raises AddressNotAllowed."""
+    checked = check_program(config)
+    return {
+        "command": list(settings.KEBAB_CONNECTORS[checked["program"]]),
+        "options": parse_options(checked.get("options", ())),
+    }
+
 
 PROGRAM_READER: Final = "ingest.connectors.records.program.reader:ProgramReader"
 PROGRAM_LIMITS: Final = Limits(extra_data_bytes=2 * 1024**3, request_cpu_seconds=3_600)

@@ -10,7 +10,6 @@ from typing import Any, Final, NoReturn
 from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed, SourceAway
-from ingest.connectors.records.budget import ByteBudget
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.errors import AddressNotAllowed
 from kebab.http_client.connections import (
@@ -23,6 +22,39 @@ from kebab.http_client.connections import (
 )
 from kebab.http_client.endpoint import Fetcher
 from kebab.sandbox.program import report_progress
+
+
+class ByteBudget:
+    """The bytes that a server may still send; each document that it lists adds some."""
+
+    def __init__(self, server: str, *, most_documents: int) -> None:
+        self._server = server
+        self._most_documents = most_documents
+        self._spent_bytes = 0
+        self._most_bytes = 0
+        self._documents = 0
+        self._bytes_per_document = 0
+
+    def start(self, most_bytes: int, *, bytes_per_document: int = 0) -> None:
+        """Start an act."""
+        self._spent_bytes, self._documents = 0, 0
+        self._most_bytes, self._bytes_per_document = most_bytes, bytes_per_document
+
+    def spend(self, size_bytes: int) -> None:
+        """Count what the server has sent. Raises ListingFailed when it is more than the act may take."""
+        self._spent_bytes += size_bytes
+        most_bytes = self._most_bytes + self._documents * self._bytes_per_document
+        if self._spent_bytes > most_bytes:
+            listed = f" for {self._documents:,} documents" if self._bytes_per_document else ""
+            raise ListingFailed(
+                f"{self._server} sends more than the {most_bytes:,} bytes that are read{listed}."
+            )
+
+    def earn(self, documents: int) -> None:
+        """Count documents that the server has listed. Raises ListingFailed for too many."""
+        self._documents += documents
+        if self._documents > self._most_documents:
+            raise ListingFailed(f"{self._server} lists more than {self._most_documents:,} documents.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,10 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, F, When
 
@@ -14,12 +16,12 @@ from ingest.chunking.types import ChunkDraft, chunker_version, has_chunk_size
 from ingest.connectors.errors import ContentArchived, SourceAway
 from ingest.connectors.types import ItemContent
 from ingest.connectors.walk_rules import SkipReason
+from ingest.digest.pool import DigesterPool
 from ingest.digest.types import Digest, Submission
 from ingest.errors import JobYielded
 from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.drafts import merge_stated, parser_overrides
-from ingest.jobs.items.parser_pool import digester_pool
 from ingest.jobs.items.quarantine import KILLED, REASON, Quarantine
 from ingest.jobs.items.writer import ItemResult, ItemWriter, StartedItem
 from ingest.jobs.queue.context import Ending, JobContext
@@ -375,3 +377,9 @@ class ItemWorker:
 
 def _size_of(started: StartedItem) -> int:
     return len(started.found.content)
+
+
+@cache
+def digester_pool() -> DigesterPool:
+    """Return the pool of this process; its parsers start when first needed and end with the process."""
+    return DigesterPool(settings.KEBAB_PARSERS)

@@ -1,23 +1,27 @@
 """Sync jobs: list a source, compare it with the index, and ingest or delete the difference."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.git.repository import NamedCommits
 from ingest.connectors.git.source import GitSource
 from ingest.connectors.kinds import connect
+from ingest.connectors.project_file import ProjectFile
 from ingest.connectors.records.source import RecordSource
 from ingest.connectors.types import Connector, Entry, FoundFile, OpenOptions, SkippedFile
+from ingest.connectors.walk_rules import WalkRules
 from ingest.errors import JobFailed
 from ingest.jobs.items.worker import ItemWorker
-from ingest.jobs.kinds.follow_versions import follow_versions
 from ingest.jobs.kinds.listing import Listing
-from ingest.jobs.kinds.project import describe_source, project_report, walk_rules
 from ingest.jobs.kinds.record_sync import (
     IndexedFile,
     ListingProgress,
@@ -26,11 +30,16 @@ from ingest.jobs.kinds.record_sync import (
     indexed_files,
 )
 from ingest.jobs.queue.context import Ending, JobContext
-from ingest.models import Job, JobItem, JobState
+from ingest.jobs.queue.request import request_sync
+from ingest.models import OPEN_STATES, Job, JobItem, JobKind, JobState
+from ingest.services.versions import add_version
+from kebab.errors import Conflict
 from search.corpus import ensure_version
 from search.corpus.paths import MAX_PATH_BYTES
 from search.libraries.source_stats import refresh_source_stats
 from search.models import Source, SourceKind, SourceState, SourceVersion
+from search.models.source import MAX_TAG_CHARS
+from search.retrieval.query.glob import compile_glob
 
 # Rows per statement when items are written.
 _BATCH = 2_000
@@ -198,3 +207,117 @@ def _classify_entry(
         listing.unchanged += 1
     else:
         listing.count_excluded(known.outcome, known.reason, entry.path)
+
+
+# Limit per sync: of a thousand releases the newest come first, the others with the next syncs.
+MOST_NEW_VERSIONS = 20
+
+
+def follow_versions(job: Job, source: Source, named_commits: NamedCommits) -> None:
+    """Request a sync of each version whose tag or branch has moved, and add versions for wanted new tags.
+
+    A version whose tag is gone stays as it is. The requests have the requester of `job` and its `embed`
+    option.
+    """
+    embed = job.payload.get("embed", True)
+    versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
+    commits = dict(versions.exclude(tag="").values_list("tag", "commit"))
+    for tag, commit in commits.items():
+        if named_commits.commit_of_version(tag) not in (None, commit) and not _is_requested(source, tag):
+            request_sync(source, requested_by=job.requested_by, version=tag, embed=embed)
+    for tag in _new_tags(source, named_commits, commits.keys()):
+        try:
+            add_version(source, tag=tag, title="", requested_by=job.requested_by, embed=embed)
+        except Conflict:  # added concurrently
+            continue
+
+
+def _is_requested(source: Source, tag: str) -> bool:
+    jobs = Job.objects.in_workspace(source.workspace_id).filter(
+        Q(kind=JobKind.SYNC_SOURCE, discovered_at=None) | Q(kind=JobKind.DELETE_VERSION),
+        source=source,
+        state__in=OPEN_STATES,
+        payload__version=tag,
+    )
+    return jobs.exists()
+
+
+def _new_tags(source: Source, named_commits: NamedCommits, known: Collection[str]) -> list[str]:
+    patterns = [compile_glob(pattern) for pattern in source.config.get("tags", ())]
+    wanted = [
+        tag
+        for tag in named_commits.tags.keys() - set(known)
+        if len(tag) <= MAX_TAG_CHARS and any(pattern.matches(tag) for pattern in patterns)
+    ]
+    return sorted(wanted, key=_natural_key, reverse=True)[:MOST_NEW_VERSIONS]
+
+
+def _natural_key(tag: str) -> list[tuple[int, str]]:
+    """Return the key of natural order: v9 before v10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", tag)]
+
+
+def walk_rules(project: ProjectFile | None) -> WalkRules:
+    """Return the rules of a walk: the global settings and those of the project file."""
+    if project is None:
+        return WalkRules.from_settings()
+    return WalkRules.from_settings(
+        folders=project.folders,
+        excluded_folders=project.excluded_folders,
+        excluded_files=project.excluded_files,
+    )
+
+
+def project_report(project: ProjectFile | None) -> dict[str, Any] | None:
+    """Return the name and the errors of the project file, for the job's report; None without one."""
+    if project is None:
+        return None
+    errors = [{"key": error.key, "message": error.message} for error in project.errors]
+    return {"name": project.name, "errors": errors}
+
+
+def describe_source(source: Source, project: ProjectFile | None) -> None:
+    """Apply the fields of the project file to the source and its versions, in the caller's transaction.
+
+    Fields that the file no longer states are reset, unless a person has changed them since. A file with
+    errors changes nothing.
+    """
+    if project is not None and project.errors:
+        return
+    sources = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
+    locked = sources.select_for_update(no_key=True).first()
+    if locked is None:
+        return
+    stated = _stated_fields(project)
+    changes = {**_reverted_fields(locked, stated), **stated}
+    versions = changes.pop("versions", {})
+    sources.update(**changes, project=stated)
+    _set_version_titles(source, versions)
+
+
+def _stated_fields(project: ProjectFile | None) -> dict[str, Any]:
+    if project is None:
+        return {}
+    fields = {
+        "title": project.title,
+        "description": project.description,
+        "rules": None if project.rules is None else list(project.rules),
+        "versions": None if project.previous_versions is None else dict(project.previous_versions),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _reverted_fields(source: Source, stated: dict[str, Any]) -> dict[str, Any]:
+    defaults = {"title": source.key, "description": "", "rules": []}
+    return {
+        name: default
+        for name, default in defaults.items()
+        if name in source.project and name not in stated and getattr(source, name) == source.project[name]
+    }
+
+
+def _set_version_titles(source: Source, titles: dict[str, str]) -> None:
+    versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source, tag__in=titles)
+    for version in versions.exclude(tag=""):
+        if version.title != titles[version.tag]:
+            versions.filter(pk=version.pk).update(title=titles[version.tag])

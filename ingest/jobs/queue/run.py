@@ -23,14 +23,17 @@ from django.utils import timezone
 
 from ingest.errors import JobCancelled, JobFailed, JobYielded, LeaseLost
 from ingest.jobs.kinds import archive, delete_source, embed, evaluate, gate, rechunk, sync_source, upload
-from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue import hints, schedule
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.failure_mail import record_attention
-from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.queue.report import final_counts
-from ingest.jobs.queue.request import record_run_end, request_embedding
+from ingest.jobs.queue.request import (
+    publish_job_ends,
+    record_run_end,
+    request_embedding,
+    update_upload_source,
+)
 from ingest.jobs.queue.retention import release_upload
 from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
 from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState

@@ -8,9 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.kinds import PROGRAM_LIMITS, PROGRAM_READER
+from ingest.connectors.records.kinds import PROGRAM_LIMITS, PROGRAM_READER, parse_options
 from ingest.connectors.records.limited_reader import LimitedReader, Opening
-from ingest.connectors.records.program.config import parse_options
 from ingest.connectors.records.wire import CursorRecord, DocumentRecord
 from ingest.errors import AddressNotAllowed
 from kebab.cli.command import KebabCommand, add_subcommand

@@ -2,9 +2,14 @@
 
 from django.urls import path
 
-from ingest.pages.evaluation.feedback import FeedbackPage
 from ingest.pages.evaluation.runs import RunPage, delete_run, repeat_run
-from ingest.pages.evaluation.views import EvaluationPage, NewRunPage, NewTopicPage, delete_chosen_topic
+from ingest.pages.evaluation.views import (
+    EvaluationPage,
+    FeedbackPage,
+    NewRunPage,
+    NewTopicPage,
+    delete_chosen_topic,
+)
 
 _RUN = "w/<str:slug>/evaluation/runs/<uuid:run_id>"
 

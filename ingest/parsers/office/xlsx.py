@@ -1,12 +1,15 @@
 """Workbooks: one page per sheet, with its name as a heading and its rows as lines of tables."""
 
 import datetime
+import io
 import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, repeat
 from typing import Any, Final
+
+from openpyxl.reader.excel import ExcelReader
 
 from ingest.parsers.office.links import workbook_title
 from ingest.parsers.office.normal_package import open_package
@@ -15,6 +18,32 @@ from ingest.parsers.office.package import check_for_library, core_properties, re
 from ingest.parsers.office.sheet_extras import SheetExtras
 from ingest.parsers.outline_writer import OutlineWriter
 from ingest.parsers.types import FileType, Outline
+
+
+class WorkbookReader(ExcelReader):
+    """A reader of values, or of formulas, that opens each sheet once.
+
+    openpyxl searches a sheet for its dimensions each time that it is listed.
+    """
+
+    def __init__(self, content: bytes, *, data_only: bool) -> None:
+        super().__init__(io.BytesIO(content), read_only=True, data_only=data_only, keep_links=False)
+        #: positions in the list of sheets that repeat earlier ones, from 1
+        self.repeated: list[int] = []
+
+    def read_worksheets(self) -> None:
+        """Open the sheets in order."""
+        listed, parts = self.parser.sheets, set()
+        self.parser.sheets = []
+        for number, sheet in enumerate(listed, start=1):
+            part = self.parser.rels[sheet.id].target if sheet.id else None
+            if part is not None and part in parts:
+                self.repeated.append(number)
+            else:
+                self.parser.sheets.append(sheet)
+                parts.add(part)
+        super().read_worksheets()
+
 
 #: Excel's limit; openpyxl would count up to a row that claims a higher number
 MAX_ROWS: Final = 1_048_576
@@ -73,7 +102,6 @@ def _write_sheets(
 
 
 def _read(content: bytes, *, data_only: bool) -> Any:
-    from ingest.parsers.office.workbook_reader import WorkbookReader
 
     reader = WorkbookReader(content, data_only=data_only)
     reader.read()

@@ -18,8 +18,7 @@ from typing import Any, Final
 from ingest.parsers.data.escapes import decode_escapes
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.syntax.languages import grammars_for
-from ingest.parsers.syntax.tree import read_syntax
+from ingest.parsers.syntax.tree import grammars_for, read_syntax
 from ingest.parsers.types import Block, CodeUnit, FileType, LineSpan, Outline, Syntax
 from kebab.sandbox.child import serve
 from kebab.sandbox.process import Deadline, Request

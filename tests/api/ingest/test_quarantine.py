@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ingest.jobs.items import worker, writer
-from ingest.jobs.items.parser_pool import digester_pool
+from ingest.jobs.items.worker import digester_pool
 from ingest.models import Job, Unreadable
 from kebab.identity.models import AuditEvent
 from search.corpus.blobs import has_blob

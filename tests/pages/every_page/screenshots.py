@@ -71,7 +71,7 @@ def _ground_on(data_dir: Path) -> Iterator[tuple[str, object]]:
     django.setup()
     from django.test.utils import setup_databases, setup_test_environment
 
-    from ingest.jobs.items.parser_pool import digester_pool
+    from ingest.jobs.items.worker import digester_pool
     from kebab.stack.paths import DataDirectory
     from kebab.stack.servers.postgres import EmbeddedPostgres
     from kebab.stack.servers.redis import EmbeddedRedis

@@ -22,7 +22,7 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
     django.setup()
     from django.db import connection
 
-    from ingest.jobs.items.parser_pool import digester_pool
+    from ingest.jobs.items.worker import digester_pool
     from ingest.tasks import run_job_task
 
     connection.settings_dict["NAME"] = database

@@ -91,7 +91,7 @@ def test_partial_sync_requests_no_other_versions(repository, source):
 
 
 def test_matching_tags_become_versions_as_they_appear(workspace, repository, monkeypatch):
-    monkeypatch.setattr("ingest.jobs.kinds.follow_versions.MOST_NEW_VERSIONS", 2)
+    monkeypatch.setattr("ingest.jobs.kinds.sync_source.MOST_NEW_VERSIONS", 2)
     config = {"url": repository.url, "tags": ["v*", "docs/*"]}
     source = ensure_source(workspace, "tagged", kind="git", config=config)
     for tag in ("v9", "v10", "v10-rc", "w1", "docs/1"):

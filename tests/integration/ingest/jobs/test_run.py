@@ -8,7 +8,6 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from ingest.jobs.items.quarantine import delete_entry
-from ingest.jobs.kinds import upload_completion
 from ingest.jobs.queue import hints, run
 from ingest.jobs.queue.request import cancel, request_version_deletion
 from ingest.jobs.queue.run import run_job
@@ -135,7 +134,7 @@ def test_source_statistics_include_uploads_that_end_concurrently(workspace, monk
     # Without embedding: its job, which both would ask for, is another thing that one waits for.
     first, second = (upload(workspace, f"{name}.md", CONTENT, embed=False) for name in "ab")
     Source.objects.update(state="indexed", last_indexed_at=Now())
-    refresh_upload_stats = upload_completion.refresh_upload_stats
+    refresh_upload_stats = request.refresh_upload_stats
     ends = []
 
     @acting_everywhere()
@@ -151,7 +150,7 @@ def test_source_statistics_include_uploads_that_end_concurrently(workspace, monk
             until_blocked()
         refresh_upload_stats(*arguments, **options)
 
-    monkeypatch.setattr(upload_completion, "refresh_upload_stats", and_another_ends)
+    monkeypatch.setattr(request, "refresh_upload_stats", and_another_ends)
     with ThreadPoolExecutor(1) as worker:
         assert work(first).state == "succeeded"
         assert ends[0].result().state == "succeeded"

@@ -6,7 +6,7 @@ import re
 import nbformat
 import pytest
 
-from ingest.parsers.data.placed_json import load_placed
+from ingest.parsers.data.notebook import load_placed
 from ingest.parsers.registry import parse
 from tests.support.paths import FILES
 

@@ -7,8 +7,8 @@ import pytest
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records import issues, xml_reader
-from ingest.connectors.records.budget import ByteBudget
 from ingest.connectors.records.issues import parse_json
+from ingest.connectors.records.requests import ByteBudget
 from ingest.connectors.records.xml_reader import parse_xml
 
 
