@@ -27,8 +27,8 @@ from ingest.api.embedding import (
     EmbeddingView,
     OneSpaceView,
 )
-from ingest.api.evaluation.gate import EvalGateView
 from ingest.api.evaluation.runs import (
+    EvalGateView,
     EvalRunComparisonView,
     EvalRunsView,
     EvalRunTopicsView,

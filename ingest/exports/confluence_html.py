@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import Final
 
-from ingest.exports.fields import link_to, meta_elements
-from ingest.exports.types import PlainExport
+from ingest.exports.types import PlainExport, link_to, meta_elements
 from ingest.parsers.stated_metadata import iso_date
 
 _PAGE: Final = re.compile(r"(?:.*[_/])?(\d{4,})\.html")

@@ -15,8 +15,7 @@ from typing import Final
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from ingest.exports.fields import link_to, meta_elements
-from ingest.exports.types import PlainExport
+from ingest.exports.types import PlainExport, link_to, meta_elements
 
 _AC, _RI = "{ac}", "{ri}"
 _ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31});")

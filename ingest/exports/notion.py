@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import Any, Final
 
-from ingest.exports.fields import link_to, meta_elements, trailing_fields
-from ingest.exports.types import PlainExport
+from ingest.exports.types import PlainExport, link_to, meta_elements, trailing_fields
 
 _NAMED: Final = re.compile(r".+ ([0-9a-f]{32})(_all)?\.(md|html|csv)", re.IGNORECASE)
 _PROPERTY: Final = re.compile(r"([^\s:#>*\-][^:\n]{0,60}): (\S.*)")

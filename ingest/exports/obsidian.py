@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ingest.exports.fields import link_to, trailing_fields
-from ingest.exports.types import PlainExport
+from ingest.exports.types import PlainExport, link_to, trailing_fields
 from ingest.parsers.markup.inline_html import split_fences
 from search.pages.markdown.tokens import slug_of
 

@@ -13,8 +13,7 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any, Final
 
-from ingest.exports.fields import front_matter, link_to
-from ingest.exports.types import PlainExport
+from ingest.exports.types import PlainExport, front_matter, link_to
 
 _PEOPLE: Final = ("users.json", "org_users.json")
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
-from ingest.exports.fields import front_matter, link_to
-from ingest.exports.types import PlainExport
+from ingest.exports.types import PlainExport, front_matter, link_to
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.mail.calendar import read_events
 from ingest.parsers.types import LineSpan

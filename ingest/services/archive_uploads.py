@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ingest.archives.names import is_supported_archive
+from ingest.archives.listing import is_supported_archive
 from ingest.archives.open_archive import open_archive
 from ingest.archives.types import ArchiveLimits, ArchiveRefused
 from ingest.jobs.queue.request import request_archive

@@ -18,7 +18,7 @@ from ingest.api.documents.serializers import (
 )
 from ingest.api.documents.views import CHANGE, accepted_body, submit_upload
 from ingest.api.querysets import check_replay
-from ingest.services.job_wait import wait_until_searchable
+from ingest.services.jobs import wait_until_searchable
 from ingest.services.uploads import AcceptedUpload
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import ProblemField

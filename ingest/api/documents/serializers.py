@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from ingest.api.fields import LangField, ObjectField, ObjectTextField, TagsField
 from ingest.api.jobs.serializers import JobSerializer
-from ingest.archives.names import is_archive, is_supported_archive, strip_archive_suffix
+from ingest.archives.listing import is_archive, is_supported_archive, strip_archive_suffix
 from ingest.jobs.kinds.upload import STATED
 from ingest.services.archive_uploads import ArchiveUpload
 from ingest.services.source_definition import UPLOADS

@@ -25,7 +25,7 @@ from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.querysets import check_replay, filter_documents, get_job, job_address
 from ingest.models import Job
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
-from ingest.services.job_wait import wait_until_searchable
+from ingest.services.jobs import wait_until_searchable
 from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_document, update_document
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of

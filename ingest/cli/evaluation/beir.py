@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.cli.evaluation.arguments import depth, fusions, modes, named_runs, number
+from ingest.cli.evaluation.subcommands import depth, fusions, modes, named_runs, number
 from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
 from kebab.cli.client.ingest_targets import existing_folder

@@ -3,7 +3,6 @@
 import argparse
 from typing import Any
 
-from ingest.cli.evaluation.arguments import number
 from ingest.cli.evaluation.run_topics import (
     comparison_table,
     differences_table,
@@ -11,7 +10,7 @@ from ingest.cli.evaluation.run_topics import (
     measures,
     run_facts,
 )
-from ingest.cli.evaluation.subcommands import Options, Subcommand
+from ingest.cli.evaluation.subcommands import Options, Subcommand, number
 from ingest.services.evaluation import cancel_and_delete_run
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError

@@ -19,10 +19,9 @@ from django.utils.text import slugify
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.records.issues import parse_json
-from ingest.connectors.records.requests import ReaderSettings, ServerRequests, parse_server
+from ingest.connectors.records.requests import ReaderSettings, ServerRequests, parse_server, refuse_many_nodes
 from ingest.connectors.records.webdav import basic_authorization
 from ingest.connectors.records.wire import CursorRecord, DocumentRecord, Record
-from ingest.connectors.records.xml_reader import refuse_many_nodes
 from ingest.connectors.web.page_text import PageText
 from ingest.parsers.stated_metadata import iso_date
 

@@ -13,9 +13,14 @@ from typing import Any, Final
 from urllib.parse import quote, unquote_plus, urlencode
 
 from ingest.connectors.errors import ContentArchived, ListingFailed
-from ingest.connectors.records.requests import Answer, DocumentRefused, ReaderSettings, ServerRequests
+from ingest.connectors.records.requests import (
+    Answer,
+    DocumentRefused,
+    ReaderSettings,
+    ServerRequests,
+    parse_xml,
+)
 from ingest.connectors.records.wire import CompleteRecord, DocumentRecord, Record
-from ingest.connectors.records.xml_reader import parse_xml
 
 _EMPTY: Final = hashlib.sha256(b"").hexdigest()
 #: storage classes of objects that can't be read until they are restored

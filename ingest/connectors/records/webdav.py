@@ -7,9 +7,8 @@ from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records.requests import Answer, ReaderSettings, ServerRequests
+from ingest.connectors.records.requests import Answer, ReaderSettings, ServerRequests, parse_xml
 from ingest.connectors.records.wire import CompleteRecord, DocumentRecord, Record, WarningRecord
-from ingest.connectors.records.xml_reader import parse_xml
 from search.retrieval.document_date import parse_http_date
 
 _MULTI_STATUS: Final = 207

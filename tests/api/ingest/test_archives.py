@@ -10,7 +10,7 @@ from ingest.jobs.queue.lease import LeaseKeeper
 from ingest.jobs.queue.request import cancel
 from ingest.jobs.queue.schedule import retry
 from ingest.models import Job, JobItem
-from ingest.services import job_wait
+from ingest.services import jobs as job_wait
 from search.corpus import blobs, ensure_source
 from search.corpus.blobs import has_blob
 from search.models import Document, Source

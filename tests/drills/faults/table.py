@@ -239,7 +239,7 @@ FAULTS = (
     ),
     Fault(
         name="zip path traversal",
-        file="ingest/archives/names.py",
+        file="ingest/archives/listing.py",
         right='    return SkipReason.PATH_OUTSIDE if ".." in parts else parts',
         wrong="    return parts",
         tests=("unit/ingest/archives", "unit/ingest"),

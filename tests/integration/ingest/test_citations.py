@@ -13,7 +13,7 @@ from lxml import html as pages
 from ingest.parsers.content_type import identify
 from ingest.parsers.images.ocr import recognise
 from ingest.parsers.registry import PARSERS
-from ingest.parsers.syntax.tree import GRAMMARS
+from ingest.parsers.syntax.code import GRAMMARS
 from search.corpus import ensure_source
 from search.models import Document
 from search.retrieval.citation import parse_uri

@@ -239,7 +239,7 @@ def test_report_of_an_open_source_reveals_nothing_of_a_hidden_one(
 @_BY_A_WORKER
 def test_insider_may_wait_until_their_upload_is_searchable(person, workspace, restricted_source, monkeypatch):
     from ingest.jobs.queue.run import run_job
-    from ingest.services import job_wait
+    from ingest.services import jobs as job_wait
 
     wait = job_wait._wait_for_end
 

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from ingest.jobs.items.quarantine import delete_entry
-from ingest.jobs.queue import hints, run
+from ingest.jobs.queue import hints, request, run
 from ingest.jobs.queue.request import cancel, request_version_deletion
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job

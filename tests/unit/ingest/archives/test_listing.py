@@ -15,8 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.archives.listing import SelectedMember, list_members
-from ingest.archives.names import is_archive, is_supported_archive, strip_archive_suffix
+from ingest.archives.listing import (
+    SelectedMember,
+    is_archive,
+    is_supported_archive,
+    list_members,
+    strip_archive_suffix,
+)
 from ingest.archives.open_archive import open_archive
 from ingest.archives.types import (
     ArchiveBroken,

@@ -126,7 +126,7 @@ def test_child_imports_no_django_and_no_grammar_before_it_needs_one():
 import sys
 from ingest.digest import child
 from ingest.parsers.content_type import identify
-from ingest.parsers.syntax.tree import read_syntax
+from ingest.parsers.syntax.code import read_syntax
 assert "django" not in sys.modules
 assert not [name for name in sys.modules if name.startswith("tree_sitter")]
 read_syntax(["x = 1"], identify(b"x = 1", "a.py"))

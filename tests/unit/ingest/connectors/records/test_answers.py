@@ -6,10 +6,9 @@ import tracemalloc
 import pytest
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.records import issues, xml_reader
+from ingest.connectors.records import issues, requests
 from ingest.connectors.records.issues import parse_json
-from ingest.connectors.records.requests import ByteBudget
-from ingest.connectors.records.xml_reader import parse_xml
+from ingest.connectors.records.requests import ByteBudget, parse_xml
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_quotation_marks_without_an_end_are_read_once():
 
 @pytest.mark.parametrize("item", [b"<a/>", b"x<a/>", b'<a b=""/>', b"<!---->", b"<a></a>"])
 def test_xml_of_too_many_nodes_is_refused(monkeypatch, item):
-    monkeypatch.setattr(xml_reader, "_MAX_NODES", 100)
+    monkeypatch.setattr(requests, "_MAX_NODES", 100)
     parse_xml(b"<root>" + item * 40 + b"</root>", "example.org", "root")
     with pytest.raises(ListingFailed, match=r"example\.org answers XML of more than 100"):
         parse_xml(b"<root>" + item * 101 + b"</root>", "example.org", "root")
