@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings as configured
 from rich.table import Table
 
-from ingest.cli.evaluation.runs import find_run, shown_id
+from ingest.cli.evaluation.lookup import find_run, shown_id
 from ingest.cli.evaluation.subcommands import Options, Subcommand, depth, fusions, modes, named_runs, number
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
