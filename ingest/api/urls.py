@@ -21,12 +21,7 @@ from ingest.api.adapters.openai_stores import (
 )
 from ingest.api.documents.bulk import BulkDocumentsView
 from ingest.api.documents.views import DocumentFileView, DocumentsView, OneDocumentView
-from ingest.api.embedding import (
-    EmbeddingRollbackView,
-    EmbeddingSwitchView,
-    EmbeddingView,
-    OneSpaceView,
-)
+from ingest.api.embedding import EmbeddingRollbackView, EmbeddingSwitchView, EmbeddingView, OneSpaceView
 from ingest.api.evaluation.runs import (
     EvalGateView,
     EvalRunComparisonView,

@@ -8,13 +8,7 @@ from django.db.models.functions import Now
 
 from ingest.jobs.queue.hints import hint_due_jobs
 from ingest.models import OPEN_STATES, Job, JobState
-from kebab.health.checks import (
-    CheckResult,
-    failed_result,
-    ok_result,
-    repaired_result,
-    warning_result,
-)
+from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_result, warning_result
 from kebab.health.process_checks import has_workers
 from search.models import Source, SourceState
 

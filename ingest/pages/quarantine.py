@@ -29,9 +29,7 @@ class QuarantinePage(WorkspacePage):
         source, state = request.GET.get("source", "")[:63], request.GET.get("state", "")
         readable = list_unreadable(self.access)
         files = narrow_unreadable(
-            readable,
-            sources=[source] if source else [],
-            state=state if state in UNREADABLE_STATES else "",
+            readable, sources=[source] if source else [], state=state if state in UNREADABLE_STATES else ""
         )
         context = {
             "list": list_page(self, request, files, ordering=("-at", "id")),

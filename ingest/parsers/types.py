@@ -187,12 +187,7 @@ class OutlineDraft:
         origins, walls = self.origins or None, tuple(self.walls)
         omissions = self.omissions.listed()
         return Outline(
-            lines=self.lines,
-            blocks=self.blocks,
-            origins=origins,
-            walls=walls,
-            omissions=omissions,
-            **stated,
+            lines=self.lines, blocks=self.blocks, origins=origins, walls=walls, omissions=omissions, **stated
         )
 
 

@@ -8,14 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from ingest.parsers.markup.html_reader import (
-    CELLS,
-    HEADINGS,
-    SPACES,
-    Attributes,
-    SiteReader,
-    code_language,
-)
+from ingest.parsers.markup.html_reader import CELLS, HEADINGS, SPACES, Attributes, SiteReader, code_language
 from ingest.parsers.types import LineSpan, Outline
 from ingest.renditions import parts
 from ingest.renditions.parts import Inline, Part

@@ -28,10 +28,7 @@ _TITLES: Final = {
 }
 #: Notes whose text may begin behind their name.
 _NOTES: Final = frozenset(
-    {
-        *("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo"),
-        "warning",
-    }
+    {*("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo"), "warning"}
 )
 #: Directives whose content stands for itself.
 _PLAIN: Final = frozenset(

@@ -90,10 +90,7 @@ def update_document(document: Document, changes: Mapping[str, Any], *, requested
     """
     check_jobs(document.workspace)
     place = DocumentLocation(
-        workspace=document.workspace,
-        source=document.source,
-        version=document.version,
-        path=document.path,
+        workspace=document.workspace, source=document.source, version=document.version, path=document.path
     )
     base = _latest_open_payload(place)
     blob, stated = base.get("blob", document.content_hash), {**stated_fields(base), **changes}

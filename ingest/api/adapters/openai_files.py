@@ -32,13 +32,7 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.identity.caller import Access, Need, caller_access, caller_accesses
 from kebab.tenancy.current_workspace import acting_in
 from kebab.uuids import parse_uuid
-from search.api.adapters.openai import (
-    FILE,
-    MAX_ATTRIBUTES,
-    MAX_NAME_CHARS,
-    MAX_VALUE_CHARS,
-    OpenAiView,
-)
+from search.api.adapters.openai import FILE, MAX_ATTRIBUTES, MAX_NAME_CHARS, MAX_VALUE_CHARS, OpenAiView
 from search.api.content import CONTENT_RESPONSES, content_response
 from search.api.querysets import chunks_of, readable_documents, use_document_bytes
 from search.api.search import READ

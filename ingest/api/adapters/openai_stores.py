@@ -28,14 +28,7 @@ from ingest.api.adapters.openai_files import (
     state_attributes,
     store_file_body,
 )
-from ingest.api.adapters.stored_files import (
-    STATUSES,
-    StoredFile,
-    count_files,
-    find_file,
-    find_files,
-    uploads,
-)
+from ingest.api.adapters.stored_files import STATUSES, StoredFile, count_files, find_file, find_files, uploads
 from ingest.services.uploads import cancel_uploads
 from kebab.errors import InvalidRequest, NotFound
 from kebab.identity.caller import MANAGERS, Access, caller_access

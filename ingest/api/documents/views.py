@@ -67,8 +67,7 @@ class DocumentsView(WorkspaceView):
         return page.response(documents, lambda row: DocumentSerializer(row).data)
 
     @extend_schema(
-        request={"application/json": NewText},
-        responses={201: AcceptedSerializer, 202: AcceptedSerializer},
+        request={"application/json": NewText}, responses={201: AcceptedSerializer, 202: AcceptedSerializer}
     )
     @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str) -> Response:
@@ -90,8 +89,7 @@ class DocumentFileView(WorkspaceView):
     queries: ClassVar = {"POST": WaitQuery}
 
     @extend_schema(
-        request={"multipart/form-data": NewFile},
-        responses={201: AcceptedSerializer, 202: AcceptedSerializer},
+        request={"multipart/form-data": NewFile}, responses={201: AcceptedSerializer, 202: AcceptedSerializer}
     )
     @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str) -> Response:

@@ -154,12 +154,10 @@ class GateBody(StrictSerializer):
         " chunks in place of older ones."
     )
     switch = serializers.BooleanField(
-        default=False,
-        help_text="Whether the workspace is to have them unless the golden queries get worse.",
+        default=False, help_text="Whether the workspace is to have them unless the golden queries get worse."
     )
     force = serializers.BooleanField(
-        default=False,
-        help_text="With `switch`: whether it is to have them in any case; the audit has it.",
+        default=False, help_text="With `switch`: whether it is to have them in any case; the audit has it."
     )
 
 

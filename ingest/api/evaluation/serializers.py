@@ -94,7 +94,7 @@ class RunSerializer(serializers.Serializer[Run]):
     measures = serializers.ListField(child=serializers.CharField())
     figures = serializers.DictField(
         help_text="`measures` (means by name), `p50_ms`, `p95_ms`, `p99_ms`, `topics`, `judged`,"
-        " `unanswerable`, `degraded`, `index_version`; empty until it has succeeded.",
+        " `unanswerable`, `degraded`, `index_version`; empty until it has succeeded."
     )
     error = NullableTextField()
     created_by = serializers.CharField()

@@ -115,9 +115,7 @@ CONFIGS: Mapping[str, type[StrictSerializer]] = {
 
 @extend_schema_field(
     PolymorphicProxySerializer(
-        component_name="NewSourceConfig",
-        serializers=list(CONFIGS.values()),
-        resource_type_field_name=None,
+        component_name="NewSourceConfig", serializers=list(CONFIGS.values()), resource_type_field_name=None
     )
 )
 class ConfigField(serializers.Field[dict[str, Any], Any, Any, Any]):

@@ -38,10 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--modes", type=modes, default=_MODES, help="of lexical,vector,hybrid (all)")
     parser.add_argument(
-        "--fusion",
-        type=fusions,
-        default=(),
-        help="of rrf,convex for hybrid (what new workspaces begin with)",
+        "--fusion", type=fusions, default=(), help="of rrf,convex for hybrid (what new workspaces begin with)"
     )
     parser.add_argument("--k", type=depth, default=_DEPTH, metavar="N", help=f"documents a query ({_DEPTH})")
     parser.add_argument(

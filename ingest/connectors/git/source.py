@@ -9,13 +9,7 @@ from tempfile import TemporaryDirectory
 from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.git.address import (
-    GitAddress,
-    Transport,
-    check_address,
-    parse_address,
-    repository_url,
-)
+from ingest.connectors.git.address import GitAddress, Transport, check_address, parse_address, repository_url
 from ingest.connectors.git.command import Git
 from ingest.connectors.git.credentials import Credentials, decrypt_credentials
 from ingest.connectors.git.environment import git_environment, local_environment, write_config

@@ -84,11 +84,7 @@ class FeedReader:
         """Yield the entries of the feed, unless it is as it was. Raises ListingFailed, SourceAway."""
         state = json.loads(cursor) if cursor else {}
         known = state.pop("paths", {})
-        answer = self._requests.request(
-            "GET",
-            self._server.key,
-            headers=lambda: {**self._login, **state},
-        )
+        answer = self._requests.request("GET", self._server.key, headers=lambda: {**self._login, **state})
         if answer.status == _NOT_MODIFIED:
             return
         if answer.status != 200:

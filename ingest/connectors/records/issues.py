@@ -124,11 +124,7 @@ class JsonServer:
     def _send(self, method: str, key: str, limit_bytes: int | None, content: bytes | None = None) -> Answer:
         form = {} if content is None else {"Content-Type": "application/x-www-form-urlencoded"}
         return self._requests.request(
-            method,
-            key,
-            limit_bytes=limit_bytes,
-            headers=lambda: {**self._headers(), **form},
-            content=content,
+            method, key, limit_bytes=limit_bytes, headers=lambda: {**self._headers(), **form}, content=content
         )
 
     def _parse(self, answer: Answer, form: type[Any]) -> Any:

@@ -95,11 +95,7 @@ class PageReader:
     """A reader of pages of one site, which stores their outcomes."""
 
     def __init__(
-        self,
-        requests: SiteRequests,
-        memory: PageMemory,
-        rules: WalkRules,
-        on_position: Callable[[str], None],
+        self, requests: SiteRequests, memory: PageMemory, rules: WalkRules, on_position: Callable[[str], None]
     ) -> None:
         self._requests = requests
         self._memory = memory

@@ -386,10 +386,7 @@ def _item_ends(
         ),
         *(
             ItemEnd(
-                item=result.started.item,
-                outcome=result.outcome,
-                reason=result.reason,
-                detail=result.detail,
+                item=result.started.item, outcome=result.outcome, reason=result.reason, detail=result.detail
             )
             for result in unreadable
         ),

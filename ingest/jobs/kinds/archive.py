@@ -187,10 +187,7 @@ def _store_batch(context: JobContext, batch: Sequence[_MemberContent]) -> None:
         lock_and_store_blobs(context.workspace.pk, contents)
         context.lease.write(current_path=batch[-1].path)
         JobItem.objects.bulk_create(
-            items,
-            update_conflicts=True,
-            unique_fields=("workspace", "job", "path"),
-            update_fields=("blob",),
+            items, update_conflicts=True, unique_fields=("workspace", "job", "path"), update_fields=("blob",)
         )
 
 
@@ -199,11 +196,7 @@ def _store_listing(context: JobContext, listing: Listing, n_items: int) -> None:
     context.lease.write(
         discovered_at=Now(),
         items_total=n_items,
-        counts={
-            "skipped": listing.skipped,
-            "failed": listing.failed,
-            "examples": listing.examples,
-        },
+        counts={"skipped": listing.skipped, "failed": listing.failed, "examples": listing.examples},
         stalled_attempts=0,
     )
     JobItem.objects.of_job(context.job).filter(blob="").delete()  # items to delete whose path no member has

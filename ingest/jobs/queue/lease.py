@@ -15,15 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import (
-    DEFAULT_DB_ALIAS,
-    Error,
-    IntegrityError,
-    connection,
-    connections,
-    models,
-    transaction,
-)
+from django.db import DEFAULT_DB_ALIAS, Error, IntegrityError, connection, connections, models, transaction
 from django.db.models.functions import Now
 
 from ingest.errors import LeaseLost

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.images.ocr import (
-    PictureLine,
-    gaps,
-    is_ocr_installed,
-    paragraph_starts,
-    recognise,
-)
+from ingest.parsers.images.ocr import PictureLine, gaps, is_ocr_installed, paragraph_starts, recognise
 from ingest.parsers.markup.html_reader import prepare_page
 from ingest.parsers.omissions import Omission
 from ingest.parsers.types import Block, FileType, LineSpan, Outline, OutlineDraft, RegionSpan

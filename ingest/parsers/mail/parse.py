@@ -34,10 +34,7 @@ def parse_email(content: bytes, file: FileType) -> Outline:
     reader.read_mail(mail)
     if not reader.has_text and reader.is_locked:
         raise ParseRefused("encrypted", "the mail is encrypted: save it decrypted")
-    return reader.outline(
-        title=mail.header("subject") or reader.first_words,
-        metadata=stated_metadata(mail),
-    )
+    return reader.outline(title=mail.header("subject") or reader.first_words, metadata=stated_metadata(mail))
 
 
 def _without_frame(content: bytes) -> bytes:

@@ -15,7 +15,7 @@ HEADING = re.compile(r"(\*+)[ \t]+(.*)$")
 PRIORITY = re.compile(r"\[#\w\]\s*|COMMENT\s+|(?:(?<!\s)\s+)?\[\d*(?:/\d*|%)\]")
 TAGS = re.compile(r"(?<!\s)\s+(:[\w@#%:]+:)\s*$")
 STATES = {"TODO", "DONE", "NEXT", "WAITING", "WAIT", "HOLD", "CANCELLED", "CANCELED"} | {
-    *("INPROGRESS", "IN-PROGRESS"),
+    *("INPROGRESS", "IN-PROGRESS")
 }
 ITEM = re.compile(r"\s*(?:[-+]|\d+[.)]|[a-zA-Z][.)]|(?<=\s)\*)[ \t]+")
 CHECKBOX = re.compile(r"^(\s*\S+[ \t]+)\[[ X-]\][ \t]+")

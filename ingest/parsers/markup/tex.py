@@ -56,7 +56,7 @@ FORMULAS: Final = frozenset(
 TABLES: Final = frozenset({"tabular", "tabular*", "tabularx", "tabulary", "longtable", "supertabular"})
 #: environments whose first arguments describe columns and widths
 WITH_ARGUMENTS: Final = TABLES | {
-    *("array", "minipage", "multicols", "thebibliography", "adjustbox", "wrapfigure", "list"),
+    *("array", "minipage", "multicols", "thebibliography", "adjustbox", "wrapfigure", "list")
 }
 NAMED: Final = frozenset(
     ["abstract", "theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "proof"]

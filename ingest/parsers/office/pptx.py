@@ -64,8 +64,7 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
         read.add(slide.part)
     stated, metadata = core_properties(archive)
     return writer.outline(
-        title=sensible_title(stated) or next(filter(None, titles), writer.first_words),
-        metadata=metadata,
+        title=sensible_title(stated) or next(filter(None, titles), writer.first_words), metadata=metadata
     )
 
 

@@ -26,7 +26,7 @@ SUSPENDED = frozenset(
 )
 #: first halves that keep their hyphen before a word of at least MIN_SECOND letters, in any document
 COMPOUND = frozenset({"well", "self", "long", "short", "high", "low", "full", "half"}) | {
-    *("real", "second", "two", "three", "cross"),
+    *("real", "second", "two", "three", "cross")
 }
 MIN_SECOND = 4
 #: words within compounds of several parts: "state-of-the-art"
