@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ingest.exports.types import PlainExport, front_matter, link_to
 from ingest.parsers.decode import decode, split_lines
-from ingest.parsers.mail.calendar import read_events
+from ingest.parsers.mail.cards import read_events
 from ingest.parsers.types import LineSpan
 
 _ROOT: Final = "Takeout/"

@@ -6,6 +6,7 @@ from ingest.parsers.errors import ParseRefused
 from search.documents.charset import REPLACEMENT, charset_of, checked_charset, is_readable
 
 UNSAFE = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def decode(content: bytes, stated: str | None = None) -> str:
@@ -15,6 +16,12 @@ def decode(content: bytes, stated: str | None = None) -> str:
     """
     charset = charset_of(content) if stated is None else checked_charset(content, stated)
     return UNSAFE.sub(REPLACEMENT, content.decode(charset, errors="replace"))
+
+
+def join_surrogates(text: str) -> str:
+    """Return text with the two halves of a character joined; lone ones become U+FFFD."""
+    is_halved = _SURROGATE.search(text) is not None
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if is_halved else text
 
 
 def check_charset(content: bytes) -> None:

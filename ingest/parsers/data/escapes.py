@@ -11,7 +11,7 @@ from typing import Final
 
 import yaml
 
-from ingest.parsers.decode import UNSAFE
+from ingest.parsers.decode import UNSAFE, join_surrogates
 from ingest.parsers.markup.front_matter import SAFE_LOADER
 from ingest.parsers.types import Block, LineSpan, Outline
 from search.documents.charset import REPLACEMENT
@@ -19,7 +19,6 @@ from search.documents.charset import REPLACEMENT
 #: mark of a line end that is written as an escape; the text itself has no carriage return left
 BREAK: Final = "\r"
 LINE_END = re.compile(r"[\r\n]")
-SURROGATE = re.compile("[\ud800-\udfff]")
 HEX = "[0-9a-fA-F]"
 ESCAPE = re.compile(rf"\\(?:u\{{({HEX}{{1,6}})\}}|u({HEX}{{4}})|U({HEX}{{8}})|x({HEX}{{2}})|([^uUx\n]))")
 #: escapes of one letter; an unknown one stays as it is written
@@ -65,10 +64,7 @@ def decode_escapes(lines: Sequence[str], language: str | None) -> list[list[str]
 
 def unescape(text: str) -> str:
     """Return `text` with its backslash escapes decoded; line ends become BREAK."""
-    decoded = ESCAPE.sub(_character, text) if "\\" in text else text
-    if SURROGATE.search(decoded):
-        decoded = decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return decoded
+    return join_surrogates(ESCAPE.sub(_character, text) if "\\" in text else text)
 
 
 def expand(

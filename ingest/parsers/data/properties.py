@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from ingest.parsers.data.escapes import BREAK, SURROGATE, expand, split_decoded
+from ingest.parsers.data.escapes import BREAK, expand, split_decoded
 from ingest.parsers.data.structured import data_block
-from ingest.parsers.decode import UNSAFE, split_lines
+from ingest.parsers.decode import UNSAFE, join_surrogates, split_lines
 from ingest.parsers.text import paragraphs
 from ingest.parsers.types import FileType, LineSpan, Outline
 from search.documents.charset import REPLACEMENT, known_charset
@@ -51,9 +51,8 @@ def _entry(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    decoded = ESCAPE.sub(
-        lambda found: chr(int(found[1], 16)) if found[1] else LETTERS.get(found[2], found[2]), text
+    return join_surrogates(
+        ESCAPE.sub(
+            lambda found: chr(int(found[1], 16)) if found[1] else LETTERS.get(found[2], found[2]), text
+        )
     )
-    if SURROGATE.search(decoded):
-        decoded = decoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return decoded

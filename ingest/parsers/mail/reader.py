@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from ingest.parsers.closed_formats import ClosedFormat, closed_format, format_by_name
 from ingest.parsers.file_types import type_by_name
-from ingest.parsers.mail.armour import without_armour
-from ingest.parsers.mail.calendar import MAX_EVENTS, read_events
+from ingest.parsers.mail.cards import MAX_EVENTS, read_events
 from ingest.parsers.mail.parts import (
     MAX_DEPTH,
     MailPart,
@@ -20,7 +19,7 @@ from ingest.parsers.mail.parts import (
     mail_lines,
     read_part,
 )
-from ingest.parsers.mail.text import PlacedLine, read_bytes, read_text
+from ingest.parsers.mail.text import PlacedLine, read_bytes, read_text, without_armour
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.text import paragraphs
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline, OutlineDraft

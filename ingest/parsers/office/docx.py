@@ -22,7 +22,14 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import MATH, equation_text
-from ingest.parsers.office.links import FILE_NAME, embedded_line, field_links, link_line, sensible_title
+from ingest.parsers.office.links import (
+    comment_line,
+    described,
+    embedded_line,
+    field_links,
+    link_line,
+    sensible_title,
+)
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import DAMAGE, check_for_library, core_properties
 from ingest.parsers.office.paragraph_numbers import WORD, Numbering, value_of
@@ -164,7 +171,7 @@ class _DocxReader:
                 for element, role in run:
                     self._write(element, role)
         for comment in self._comments.values():  # without a place
-            self._write_comment(*comment)
+            self._writer.write_block("paragraph", [comment_line(*comment)])
 
     def report_omissions(self, body: Any) -> None:
         """Report deleted and hidden text."""
@@ -253,7 +260,8 @@ class _DocxReader:
     def _write_anchored(self, element: Any) -> None:
         """Write comments, links, names of embedded files and drawings of an element."""
         for reference in element.iter(f"{WORD}commentReference"):
-            self._write_comment(*self._comments.pop(reference.get(f"{WORD}id"), ("", "")))
+            comment = self._comments.pop(reference.get(f"{WORD}id"), ("", ""))
+            self._writer.write_block("paragraph", [comment_line(*comment)])
         related = self._part.related_parts
         ids = (each.get(RELATION_ID) for each in element.iter(EMBEDDED_FILE))
         embedded = [related[each].partname for each in ids if each in related]
@@ -261,10 +269,6 @@ class _DocxReader:
             self._writer.omitted("embedded_files", where=part)
         self._writer.write_block("list", [*_links(element, self._part), *map(embedded_line, embedded)])
         self._write_boxes(element)
-
-    def _write_comment(self, author: str, text: str) -> None:
-        by = f"Comment by {author}" if author else "Comment"
-        self._writer.write_block("paragraph", [f"{by}: {text}"] if text else [])
 
     def _write_boxes(self, element: Any) -> None:
         """Write charts, diagrams and text boxes."""
@@ -406,12 +410,6 @@ def _letter(code: int, font: str) -> str:
     return SYMBOLS[font].get(letter, "") if font in SYMBOLS else letter
 
 
-def _alternative_text(text: str | None) -> str:
-    """Return the description of a picture or shape in brackets; '' without one, and for a file's name."""
-    text = one_line(text or "")
-    return f" [{text}] " if text and FILE_NAME.fullmatch(text) is None else ""
-
-
 def _edge_text(root: Any) -> str:
     """Return the text of a page header or footer, '' if it is no more than the number of the page."""
     texts = []
@@ -496,3 +494,8 @@ def _numbering(settings: Any, styled: tuple[str, int] | None) -> tuple[str, int]
     level = value_of(numbering, "ilvl") or ""
     depth = int(level) if level in set("012345678") else styled[1] if styled else 0
     return list_id, depth
+
+
+def _alternative_text(text: str | None) -> str:
+    shown = described(text)
+    return f" {shown} " if shown else ""

@@ -34,6 +34,18 @@ def embedded_line(part: str) -> str:
     return f"Embedded file: {part.rpartition('/')[2]}"
 
 
+def comment_line(author: str, text: str, place: str = "") -> str:
+    """Return a comment with its author and its place as a line, '' without text."""
+    by, on = f" by {author}" if author else "", f" on {place}" if place else ""
+    return f"Comment{by}{on}: {text}" if text else ""
+
+
+def described(text: str | None) -> str:
+    """Return the description of a picture or shape in brackets; '' without one, and for a file's name."""
+    text = one_line(text or "")
+    return f"[{text}]" if text and FILE_NAME.fullmatch(text) is None else ""
+
+
 #: titles that programs write by default, and names of files
 MEANINGLESS = re.compile(
     r"(?:microsoft\s+(?:office\s+)?(?:word|excel|powerpoint)\b.*"

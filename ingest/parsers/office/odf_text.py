@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ingest.parsers.office.links import FILE_NAME, link_line
+from ingest.parsers.office.links import comment_line, described, link_line
 from ingest.parsers.outline_writer import one_line
 
 _URN: Final = "urn:oasis:names:tc:opendocument:xmlns"
@@ -87,19 +87,12 @@ def _paragraphs(element: Any) -> Iterator[Any]:
 
 def comment_text(comment: Any, place: str = "") -> str:
     """Return a comment with its author and its place, '' without text."""
-    author = one_line(comment.findtext(f"{DC}creator") or "")
-    by = f" by {author}" if author else ""
-    text = all_text(comment)
-    return f"Comment{by}{f' on {place}' if place else ''}: {text}" if text else ""
+    return comment_line(one_line(comment.findtext(f"{DC}creator") or ""), all_text(comment), place)
 
 
 def description(shape: Any) -> str:
     """Return the description of a shape in brackets, else its title; '' without one or for a file's name."""
-    for name in ("desc", "title"):
-        text = one_line(shape.findtext(f"{SVG}{name}") or "")
-        if text and FILE_NAME.fullmatch(text) is None:
-            return f"[{text}]"
-    return ""
+    return described(shape.findtext(f"{SVG}desc")) or described(shape.findtext(f"{SVG}title"))
 
 
 def attribute_number(element: Any, name: str, default: int) -> int:

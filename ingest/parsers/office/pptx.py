@@ -17,7 +17,7 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import equation_text
-from ingest.parsers.office.links import FILE_NAME, embedded_line, link_line, sensible_title
+from ingest.parsers.office.links import comment_line, described, embedded_line, link_line, sensible_title
 from ingest.parsers.office.normal_package import open_package
 from ingest.parsers.office.package import check_for_library, core_properties
 from ingest.parsers.outline_writer import OutlineWriter, one_line
@@ -140,9 +140,8 @@ def _comments(part: Any, authors: Mapping[str | None, str]) -> Iterator[str]:
             if comment.get("authorId") is not None:
                 inner = (each for child in comment for each in _own_elements(child))
                 text = one_line(" ".join(each.text or "" for each in inner))
-                author = authors.get(comment.get("authorId"), "")
                 if text:
-                    yield f"Comment by {author}: {text}" if author else f"Comment: {text}"
+                    yield comment_line(authors.get(comment.get("authorId"), ""), text)
 
 
 def _own_elements(element: Any) -> Iterator[Any]:
@@ -214,9 +213,7 @@ def _write_shape(shape: Any, number: int, writer: OutlineWriter) -> None:
             with suppress(KeyError):  # the part is missing
                 data = shape.part.related_part(relations.get(DIAGRAM_ID))
                 writer.write_block("list", diagram_texts(parse_xml(data.blob)))
-    described = one_line(shape._element._nvXxPr.cNvPr.get("descr") or "")
-    if described and FILE_NAME.fullmatch(described) is None:
-        writer.write_block("paragraph", [f"[{described}]"])
+    writer.write_block("paragraph", [described(shape._element._nvXxPr.cNvPr.get("descr"))])
 
 
 def _lines(shape: Any) -> Iterator[str]:

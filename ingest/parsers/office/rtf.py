@@ -7,9 +7,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ingest.parsers.decode import join_surrogates
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office.docx import BESIDE_PAGE
-from ingest.parsers.office.links import embedded_line, field_links, sensible_title
+from ingest.parsers.office.links import comment_line, embedded_line, field_links, sensible_title
 from ingest.parsers.office.package import MAX_PROPERTY_CHARS
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.stated_metadata import stated_metadata
@@ -218,8 +219,7 @@ class _Reader:
             case "footnote":
                 self._texts[-1].append(f" {text} ")
             case "annotation":
-                author = self._stated.pop("atnauthor", "")
-                self._after.append(f"Comment by {author}: {text}" if author else f"Comment: {text}")
+                self._after.append(comment_line(self._stated.pop("atnauthor", ""), text))
             case "shptxt":
                 self._after.append(text)
             case "objclass":
@@ -387,10 +387,7 @@ class _Reader:
 
 def _joined(texts: list[str]) -> str:
     """Return texts on one line, with the halves of characters outside of the basic plane joined."""
-    text = "".join(texts)
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return one_line(text)
+    return one_line(join_surrogates("".join(texts)))
 
 
 def _moment(parts: dict[str, int]) -> str:

@@ -19,7 +19,7 @@ from ingest.parsers.office.drawings import (
     diagram_texts,
     drawn_text,
 )
-from ingest.parsers.office.links import EMBEDDED, FILE_NAME, embedded_line
+from ingest.parsers.office.links import EMBEDDED, described, embedded_line
 from ingest.parsers.office.package import DAMAGE, Relation, read_part, relations, safe_parser
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 
@@ -140,9 +140,8 @@ class SheetExtras:
     def _drawn_lines(self, drawing: str, labels: Collection[str]) -> Iterator[str]:
         """Yield what is read of a drawing, but for the `labels` of controls."""
         for element in self._elements(drawing, f"{_PLACED}cNvPr", f"{_PLACED}txBody"):
-            described = one_line(element.get("descr") or "")
-            if described and FILE_NAME.fullmatch(described) is None:
-                yield f"[{described}]"
+            if text := described(element.get("descr")):
+                yield text
             is_repeated = any(element.iterancestors(f"{COMPATIBILITY}Fallback"))
             text = "" if is_repeated else drawn_text(element)
             if text and text not in labels:

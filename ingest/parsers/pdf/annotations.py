@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ingest.parsers.office.links import link_line
 from ingest.parsers.outline_writer import one_line
-from ingest.parsers.pdf.types import Box
+from ingest.parsers.pdf.types import Box, letters_of
 
 #: annotations that are read of one page, attachments of one document, and characters of one text
 MAX_ANNOTATIONS, MAX_ATTACHMENTS, MAX_CHARS = 2_000, 1_000, 20_000
@@ -52,17 +52,13 @@ def read_links(page: Any, lines: Iterable[str], known: set[str]) -> list[str]:
         if ":" in target and target not in known:
             boxes.setdefault(target, []).append(_box(annotation))
     known.update(boxes)
-    shown = _key("".join(lines)) if boxes else ""
-    unknown = [target for target in boxes if _key(ADDRESS.sub("", target)) not in shown]
+    shown = letters_of("".join(lines)) if boxes else ""
+    unknown = [target for target in boxes if letters_of(ADDRESS.sub("", target)) not in shown]
     if not unknown:
         return []
     with closing(page.get_textpage()) as text_page:
         texts = [" ".join(text_page.get_text_bounded(*box) for box in boxes[target]) for target in unknown]
     return [link_line(text[:LABEL_CHARS], target) for text, target in zip(texts, unknown, strict=True)]
-
-
-def _key(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _annotations(page: Any) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
+from ingest.parsers.pdf.types import Bookmark, PageText, TextLine, letters_of
 
 MAX_BOOKMARKS, MAX_DEPTH, MAX_LEVEL = 10_000, 6, 6
 TITLE_CHARS = 200
@@ -44,11 +44,11 @@ def headings_on(page: PageText, bookmarks: Sequence[Bookmark]) -> dict[int, tupl
     Where the title is printed on the page, those lines are the heading; else the heading precedes the line
     that the bookmark leads to, with no line of its own (0).
     """
-    keys = [_key(line.text) for line in page.lines] if bookmarks else []
+    keys = [letters_of(line.text) for line in page.lines] if bookmarks else []
     found: dict[int, tuple[Bookmark, int]] = {}
     first = 0
     for bookmark in bookmarks:
-        place, size = _find_title(keys, _key(bookmark.title), first) or (
+        place, size = _find_title(keys, letters_of(bookmark.title), first) or (
             _target_line(page.lines, bookmark, first),
             0,
         )
@@ -57,10 +57,6 @@ def headings_on(page: PageText, bookmarks: Sequence[Bookmark]) -> dict[int, tupl
         found[place] = (bookmark, size)
         first = place + size
     return found
-
-
-def _key(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def _find_title(keys: Sequence[str], title: str, first: int) -> tuple[int, int] | None:

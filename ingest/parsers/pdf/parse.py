@@ -15,7 +15,7 @@ from ingest.parsers.pdf.bookmarks import read_bookmarks
 from ingest.parsers.pdf.outline import lay_out, without_running_lines
 from ingest.parsers.pdf.page_objects import LayerTests, PageObjects, has_layers
 from ingest.parsers.pdf.page_text import read_page
-from ingest.parsers.pdf.types import PageText, TextLine
+from ingest.parsers.pdf.types import PageText, TextLine, letters_of
 from ingest.parsers.pdf.xfa import placeholder_chars, read_xfa
 from ingest.parsers.types import FileType, Outline, PageSpan
 from kebab.sandbox.program import report_progress
@@ -52,7 +52,7 @@ def recognise_page(page: Any, text: PageText) -> PageText:
     found = recognise(page.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB"))
     if not found:
         return text
-    starts, known = set(paragraph_starts(found)), _key("".join(line.text for line in text.lines))
+    starts, known = set(paragraph_starts(found)), letters_of("".join(line.text for line in text.lines))
     lines = [
         TextLine(
             text=line.text,
@@ -63,13 +63,9 @@ def recognise_page(page: Any, text: PageText) -> PageText:
             begins_paragraph=index in starts,
         )
         for index, line in enumerate(found)
-        if not known or _key(line.text) not in known
+        if not known or letters_of(line.text) not in known
     ]
     return replace(text, lines=(*lines, *text.lines), unreadable=0)
-
-
-def _key(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 #: titles that programs write by default

@@ -11,6 +11,11 @@ Box = tuple[float, float, float, float]
 Span = tuple[int, int]
 
 
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text, by which it is compared with others."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 class Segment(NamedTuple):
     """A run of words without a wide gap, with its position in points from the lower left corner."""
 
