@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import Count, Exists, OuterRef, Q, Subquery
@@ -50,7 +49,9 @@ def readable_jobs(access: Access) -> Any:
     if access.reader.reads_all:
         return jobs
     readable = Q(source__in=_sources(access).order_by().values("pk"))
-    own = Q(kind__in=_KINDS_WITHOUT_PATHS, requested_by=access.actor, created_at__gte=_member_since(access))
+    # Earlier requests under the same name were somebody else's.
+    joined_at = access.caller.person.date_joined if access.token is None else access.token.created_at
+    own = Q(kind__in=_KINDS_WITHOUT_PATHS, requested_by=access.actor, created_at__gte=joined_at)
     of_all = Q(kind__in=_WORKSPACE_KINDS) & ~Exists(hidden_sources(access.workspace, access.reader))
     return jobs.filter(readable | Q(source=None) & (own | of_all))
 
@@ -145,11 +146,6 @@ def source_condition(keys_or_ids: Sequence[str], source: str) -> Q:
     """Return the condition that the foreign key `source` is one of the sources with these keys or ids."""
     ids = [id_ for id_ in map(parse_uuid, keys_or_ids) if id_ is not None]
     return Q(**{f"{source}__key__in": keys_or_ids}) | Q(**{f"{source}__in": ids})
-
-
-def _member_since(access: Access) -> datetime:
-    """Return the time the caller joined: earlier requests under the same name were somebody else's."""
-    return access.caller.person.date_joined if access.token is None else access.token.created_at
 
 
 def _sources(access: Access) -> Any:

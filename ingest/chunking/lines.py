@@ -118,7 +118,14 @@ class SizedLines:
     def __init__(self, lines: Sequence[str], counts: TokenCounts) -> None:
         self.lines = lines
         self.counts = counts
-        self._tokens = _running_tokens(lines, counts)
+        running = array("q", [0])
+        for start in range(0, len(lines), COUNTED_TOGETHER):
+            batch = lines[start : start + COUNTED_TOGETHER]
+            counted = counts.count_each([line if len(line) <= MAX_CHARS else "" for line in batch])
+            running.extend(accumulate(counted, initial=running.pop()))
+            if running[-1] > MAX_CHUNKS * MAX_TOKENS:
+                raise too_many_chunks()
+        self._tokens = running
         self._chars = array("q", accumulate((len(line) + 1 for line in lines), initial=0))
 
     def tokens(self, start: int, end: int) -> int:
@@ -137,18 +144,6 @@ class SizedLines:
     def pieces(self, number: int, max_tokens: int) -> Iterator[str]:
         """Split line `number` into pieces of at most `max_tokens`, see `split_line`."""
         return split_line(self.lines[number - 1], max_tokens, self.counts)
-
-
-def _running_tokens(lines: Sequence[str], counts: TokenCounts) -> "array[int]":
-    """Return the tokens of the first 0, 1, 2 … lines; raise once they exceed MAX_CHUNKS chunks."""
-    running = array("q", [0])
-    for start in range(0, len(lines), COUNTED_TOGETHER):
-        batch = lines[start : start + COUNTED_TOGETHER]
-        counted = counts.count_each([line if len(line) <= MAX_CHARS else "" for line in batch])
-        running.extend(accumulate(counted, initial=running.pop()))
-        if running[-1] > MAX_CHUNKS * MAX_TOKENS:
-            raise too_many_chunks()
-    return running
 
 
 def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]:

@@ -73,7 +73,14 @@ class SlackExport(PlainExport):
         """Read the names of people or channels."""
         for each in json.loads(content):
             if path in _PEOPLE:
-                self._names[each["id"]] = _name_of(each)
+                profile = each.get("profile") or {}
+                names = (
+                    profile.get("real_name"),
+                    each.get("real_name"),
+                    profile.get("display_name"),
+                    each.get("name"),
+                )
+                self._names[each["id"]] = next((str(name) for name in names if name), str(each["id"]))
             elif path == "dms.json":
                 self._members[each["id"]] = each.get("members") or ()
             else:
@@ -196,17 +203,6 @@ class SlackExport(PlainExport):
         return next(
             (file for day in days if (file := f"{folder}/{day.isoformat()}.json") in self.paths), None
         )
-
-
-def _name_of(person: Mapping[str, Any]) -> str:
-    profile = person.get("profile") or {}
-    names = (
-        profile.get("real_name"),
-        person.get("real_name"),
-        profile.get("display_name"),
-        person.get("name"),
-    )
-    return next((str(name) for name in names if name), str(person["id"]))
 
 
 def _is_written(stated: Any) -> bool:

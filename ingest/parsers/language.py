@@ -36,12 +36,7 @@ def language_of(outline: Outline) -> str:
 
     The sample is SAMPLE_CHARS characters of prose; code, markup, links and identifiers do not count.
     """
-    return language_of_text(_sample(outline))
-
-
-def language_of_text(text: str) -> str:
-    """Return the BCP 47 code of the language of `text`, `und` when unsure."""
-    text = NOISE.sub(" ", text[:SAMPLE_CHARS])
+    text = NOISE.sub(" ", _sample(outline)[:SAMPLE_CHARS])
     letters = len(LETTERS.findall(text))
     cjk = len(CJK.findall(text))
     if cjk >= MIN_CJK_LETTERS and 2 * cjk >= letters:

@@ -33,10 +33,6 @@ class Usage:
             return f"The workspace may hold {quota.bytes:,} bytes of documents."
         return ""
 
-    def with_more(self, documents: int, size_bytes: int) -> "Usage":
-        """Return the usage with `documents` and `size_bytes` added."""
-        return replace(self, documents=self.documents + documents, bytes=self.bytes + size_bytes)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
@@ -82,7 +78,9 @@ def refusals(workspace: Workspace, additions: Sequence[Addition]) -> list[str]:
         return ["" for _ in additions]
     usage, found = usage_of(workspace), []
     for addition in additions:
-        wanted = usage.with_more(int(addition.is_new), addition.size_bytes)
+        wanted = replace(
+            usage, documents=usage.documents + int(addition.is_new), bytes=usage.bytes + addition.size_bytes
+        )
         adds = addition.is_new or addition.size_bytes > 0
         found.append(wanted.exceeded_limit(quota) if adds else "")
         usage = usage if found[-1] else wanted

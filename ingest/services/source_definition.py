@@ -114,7 +114,15 @@ def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
     """
     changes = {**changes, **sync_policy_fields(source.kind, changes)}
     if "credentials" in changes:
-        changes["sealed_credentials"] = _seal_new_credentials(source, changes.pop("credentials"))
+        declared = kind_of(source.kind)
+        if not declared.credential_fields:
+            raise Conflict(
+                f"The source {source.key!r} is of kind {source.kind}, which can't have credentials.",
+                code="takes_no_credentials",
+            )
+        changes["sealed_credentials"] = declared.seal_credentials(
+            changes.pop("credentials") or {}, source.config
+        )
     if changes:
         refresh_source_stats(source.workspace_id, source.pk, **changes)
     return first_or_not_found(Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk))
@@ -175,13 +183,3 @@ def accepts_uploads(workspace: Workspace, reader: Reader, key: str) -> bool:
 def _key_conflict(key: str) -> Conflict:
     # The same message whether or not the source with this key is hidden from the caller.
     return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")
-
-
-def _seal_new_credentials(source: Source, given: Mapping[str, str] | None) -> str:
-    declared = kind_of(source.kind)
-    if not declared.credential_fields:
-        raise Conflict(
-            f"The source {source.key!r} is of kind {source.kind}, which can't have credentials.",
-            code="takes_no_credentials",
-        )
-    return declared.seal_credentials(given or {}, source.config)

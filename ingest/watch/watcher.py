@@ -125,22 +125,19 @@ class FolderWatcher:
         while not self._stop.is_set():
             try:
                 with acting_everywhere(), SourceLocks() as locks:
-                    self._watch_while_connected(locks)
+                    watched: dict[uuid.UUID, FolderIdentity] = {}
+                    while not self._stop.is_set():
+                        known, watched = watched, self._acquire_folders(locks)
+                        # Changes before the watch began are unknown, so new folders count as changed.
+                        self._changed |= watched.keys() - known.keys()
+                        self._changed &= watched.keys()
+                        self._watch_folders(watched, locks)
             except (Error, psycopg.Error, OSError) as error:
                 logger.warning("folders can't be watched at the moment: %s", error)
                 self._stop.wait(_PAUSE_S)
             finally:
                 close_old_connections()
                 connection.close()
-
-    def _watch_while_connected(self, locks: SourceLocks) -> None:
-        watched: dict[uuid.UUID, FolderIdentity] = {}
-        while not self._stop.is_set():
-            known, watched = watched, self._acquire_folders(locks)
-            # Changes before the watch began are unknown, so new folders count as changed.
-            self._changed |= watched.keys() - known.keys()
-            self._changed &= watched.keys()
-            self._watch_folders(watched, locks)
 
     def _acquire_folders(self, locks: SourceLocks) -> dict[uuid.UUID, FolderIdentity]:
         sources = Source.objects.filter(watch=True, kind=SourceKind.FOLDER).order_by("workspace", "key")

@@ -215,7 +215,13 @@ class Crawl:
         if self._tally.found >= self._config.max_pages:
             return SkippedFile(path=request.path, reason=SkipReason.MAX_PAGES)
         self._identities.record_listed(request.address, text)
-        return self._list_page(page)
+        if page.path in self._listed:
+            return SkippedFile(path=page.path, reason=SkipReason.DUPLICATE_PATH)
+        self._listed.add(page.path)
+        self._listed_keys.add(page.key)
+        self._memory.mark_listed(page)
+        self._tally.found += 1
+        return FoundFile(path=page.path, size_bytes=page.size_bytes, revision=page.revision)
 
     def _fold(self, request: PageRequest) -> Entry:
         self._identities.record_alike(request.address)
@@ -286,15 +292,6 @@ class Crawl:
         address = request.address.with_key(page.canonical)
         is_ours = self._scope.holds(address) and self._config.is_chosen(address.path)
         return address if is_ours and address.path != request.path else None
-
-    def _list_page(self, page: WebPage) -> Entry:
-        if page.path in self._listed:
-            return SkippedFile(path=page.path, reason=SkipReason.DUPLICATE_PATH)
-        self._listed.add(page.path)
-        self._listed_keys.add(page.key)
-        self._memory.mark_listed(page)
-        self._tally.found += 1
-        return FoundFile(path=page.path, size_bytes=page.size_bytes, revision=page.revision)
 
     def _record_failure(self, request: PageRequest, outcome: PageFailed) -> Iterator[Entry]:
         message = f"{request.address.url} {outcome.reason}"

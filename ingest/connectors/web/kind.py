@@ -13,13 +13,13 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.project_file import ProjectFile
 from ingest.connectors.types import Connector, Entry, ItemContent, OpenOptions
 from ingest.connectors.walk_rules import WalkRules
-from ingest.connectors.web.addresses import Address, parse_address
+from ingest.connectors.web.addresses import parse_address
 from ingest.connectors.web.config import DEFAULT_MAX_DEPTH, DEFAULT_MAX_PAGES, WebConfig, site_config
 from ingest.connectors.web.crawl import Crawl
 from ingest.connectors.web.discovery import RobotsFile
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.pages import MAX_LOCATION_CHARS, REDIRECTS
-from ingest.connectors.web.requests import SiteAnswer, SiteRequests
+from ingest.connectors.web.requests import SiteRequests
 from kebab.http_client.connections import RequestFailed, mask_address
 from search.models import Source, SourceKind
 from search.retrieval.document_date import parse_http_date
@@ -53,21 +53,17 @@ def open_start_page(config: Mapping[str, Any], while_waiting: Callable[[], None]
             raise ListingFailed(f"robots.txt of {page.host} does not allow {page.url}.")
         try:
             with requests.get(page, {}) as answer:
-                _check_answer(page, answer)
+                if answer.status in REDIRECTS:
+                    location = urljoin(page.url, answer.header("location")[:MAX_LOCATION_CHARS])
+                    target = parse_address(location)
+                    if target is None or target.site != page.site:
+                        shown = mask_address(location, keeps_path=True)[:200]
+                        raise ListingFailed(f"{page.url} leads to {shown}; give that address.")
+                elif answer.status != HTTPStatus.OK:
+                    raise ListingFailed(f"{page.url} answers {answer.status}.")
         except RequestFailed as error:
             raise ListingFailed(f"{page.url} {error}.") from error
     return page.url
-
-
-def _check_answer(page: Address, answer: SiteAnswer) -> None:
-    if answer.status in REDIRECTS:
-        location = urljoin(page.url, answer.header("location")[:MAX_LOCATION_CHARS])
-        target = parse_address(location)
-        if target is None or target.site != page.site:
-            shown = mask_address(location, keeps_path=True)[:200]
-            raise ListingFailed(f"{page.url} leads to {shown}; give that address.")
-    elif answer.status != HTTPStatus.OK:
-        raise ListingFailed(f"{page.url} answers {answer.status}.")
 
 
 class WebSource:

@@ -90,18 +90,14 @@ def _collect(found: PageLinks, name: str, attributes: Mapping[str, str], robot: 
     elif name == "link" and address and "canonical" in relation:
         found.canonical = found.canonical or address
     elif name == "meta":
-        _collect_meta(found, attributes, robot)
-
-
-def _collect_meta(found: PageLinks, attributes: Mapping[str, str], robot: str) -> None:
-    named = attributes.get("name", "").strip().lower()
-    content = attributes.get("content", "")
-    if named in ("robots", robot):
-        found.robots.append((named, content))
-    elif attributes.get("http-equiv", "").strip().lower() == "refresh":
-        leads_to = _REFRESH.match(content.strip())
-        if leads_to is not None:
-            found.links.append(leads_to[1].strip())
+        named = attributes.get("name", "").strip().lower()
+        content = attributes.get("content", "")
+        if named in ("robots", robot):
+            found.robots.append((named, content))
+        elif attributes.get("http-equiv", "").strip().lower() == "refresh":
+            leads_to = _REFRESH.match(content.strip())
+            if leads_to is not None:
+                found.links.append(leads_to[1].strip())
 
 
 def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:

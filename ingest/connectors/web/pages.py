@@ -109,7 +109,13 @@ class PageReader:
         """Request a page and return the outcome; for a page that this job has read, return the stored one."""
         known = self._memory.find(request.address.key)
         if known is not None and self._memory.is_fresh(known):
-            return _known_outcome(known)
+            if known.error:
+                return PageFailed(reason=known.error, known=known)
+            if known.leads_to:
+                return PageRedirect(location=known.leads_to)
+            if known.skipped:
+                return PageMissing(reason=SkipReason(known.skipped), detail=f"was left out: {known.skipped}")
+            return FetchedPage(page=known)
         self._on_position(request.path)
         pending = _PendingPage(address=request.address, known=known, links=links)
         try:
@@ -212,13 +218,3 @@ def _is_same_page(links: LinkResolver, outcome: PageRedirect) -> bool:
     """Return whether a redirect leads to the same page, with a session or by another scheme."""
     target = parse_address(outcome.location, base=links.address, parameters=links.parameters)
     return target is not None and (target.key, target.site) == (links.address.key, links.address.site)
-
-
-def _known_outcome(page: WebPage) -> Outcome:
-    if page.error:
-        return PageFailed(reason=page.error, known=page)
-    if page.leads_to:
-        return PageRedirect(location=page.leads_to)
-    if page.skipped:
-        return PageMissing(reason=SkipReason(page.skipped), detail=f"was left out: {page.skipped}")
-    return FetchedPage(page=page)

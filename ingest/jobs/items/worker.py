@@ -163,21 +163,17 @@ class ItemWorker:
         the items that were read before.
         """
         try:
-            return self._run_until_stopped()
+            for action, finish in (("ingest", self._ingest_items), ("delete", self._delete_items)):
+                while (first := self._pending_items(action).order_by(_SUSPICION, "id").first()) is not None:
+                    if (ending := self._reason_to_stop()) is not None:
+                        return ending
+                    finish(first.attempts)
+                    if self._source_error is not None:
+                        raise self._source_error
+            return Ending.DONE
         except JobYielded:
             self._revert_attempts()
             raise
-
-    def _run_until_stopped(self) -> Ending:
-        """Ingest, then delete: so a renamed file's new document takes over the vectors of the old one."""
-        for action, finish in (("ingest", self._ingest_items), ("delete", self._delete_items)):
-            while (first := self._pending_items(action).order_by(_SUSPICION, "id").first()) is not None:
-                if (ending := self._reason_to_stop()) is not None:
-                    return ending
-                finish(first.attempts)
-                if self._source_error is not None:
-                    raise self._source_error
-        return Ending.DONE
 
     def _reason_to_stop(self) -> Ending | None:
         if (ending := self._context.ending()) is not None:

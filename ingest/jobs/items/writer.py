@@ -110,7 +110,13 @@ class ItemWriter:
 
         Raises LeaseLost, JobCancelled: nothing is written then.
         """
-        results = self._refuse_over_quota(results)
+        reasons = refusals(self._context.workspace, [_addition(result) for result in results])
+        results = [
+            replace(result, digest=None, outcome="failed", reason="over_quota", detail=reason)
+            if reason
+            else result
+            for result, reason in zip(results, reasons, strict=True)
+        ]
         while results:
             try:
                 self._store_results(results)
@@ -119,16 +125,6 @@ class ItemWriter:
                 results = [one for one in results if one.started.item.pk not in dropped.items]
             except DocumentsChanged as changed:  # their items stay pending, and are read again
                 results = [one for one in results if one.started.place.doc_id not in changed.doc_ids]
-
-    def _refuse_over_quota(self, results: Sequence[ItemResult]) -> list[ItemResult]:
-        """Return the results, with those whose documents exceed the quota turned into failures."""
-        reasons = refusals(self._context.workspace, [_addition(result) for result in results])
-        return [
-            replace(result, digest=None, outcome="failed", reason="over_quota", detail=reason)
-            if reason
-            else result
-            for result, reason in zip(results, reasons, strict=True)
-        ]
 
     def _store_results(self, results: Sequence[ItemResult]) -> None:
         store_blobs(self._context.workspace.pk, _stored_contents(results))
@@ -206,7 +202,15 @@ class ItemWriter:
             self._store_unreadable(unreadable)
             self._end_items(_item_ends(stored, outcomes, unreadable))
             self._count_results(results)
-            self._delete_skipped(unreadable)
+            doc_ids = [
+                doc_id
+                for result in unreadable
+                if _loses_document(result)
+                for doc_id in self._current_document(result.started).values_list("doc_id", flat=True)
+            ]
+            if doc_ids:
+                delete_documents(self._context.workspace, doc_ids)
+                self._context.count_deleted(len(doc_ids))
 
         drafts = self._places_and_drafts(results)
         with time_write(len(stored)), transaction.atomic():
@@ -306,17 +310,6 @@ class ItemWriter:
     def _unreadable_rows(self, paths: Sequence[str]) -> Any:
         rows = Unreadable.objects.in_workspace(self._context.workspace)
         return rows.filter(version=self._version, path__in=paths)
-
-    def _delete_skipped(self, results: Sequence[ItemResult]) -> None:
-        doc_ids = [
-            doc_id
-            for result in results
-            if _loses_document(result)
-            for doc_id in self._current_document(result.started).values_list("doc_id", flat=True)
-        ]
-        if doc_ids:
-            delete_documents(self._context.workspace, doc_ids)
-            self._context.count_deleted(len(doc_ids))
 
     def _end_items(self, ends: Sequence[ItemEnd]) -> None:
         for fields, alike in groupby(

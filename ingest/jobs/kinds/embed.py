@@ -161,7 +161,19 @@ def embed_batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Embedd
     before: EmbeddingBatch | None = None
     try:
         for chunks in batches_without_vector(space, size=_BATCH):
-            batch = _start_batch(space, embedder, chunks, before, executor)
+            known = find_vectors_by_hash(space, [chunk.embed_hash for chunk in chunks])
+            at_hand = {*known, *(before.hashes if before is not None else ())}
+            texts = {
+                c.embed_hash: embedded_text(c.breadcrumb, c.text)
+                for c in chunks
+                if c.embed_hash not in at_hand
+            }
+            future = executor.submit(_embed_texts, embedder, list(texts.values()))
+            # Chained to each other, all batches would stay in memory.
+            unchained = None if before is None else replace(before, before=None)
+            batch = EmbeddingBatch(
+                chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained
+            )
             if before is not None:
                 yield before
             before = batch
@@ -169,23 +181,6 @@ def embed_batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Embedd
             yield before
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _start_batch(
-    space: EmbeddingSpace,
-    embedder: Embedder,
-    chunks: list[Chunk],
-    before: EmbeddingBatch | None,
-    executor: ContextExecutor,
-) -> EmbeddingBatch:
-    known = find_vectors_by_hash(space, [chunk.embed_hash for chunk in chunks])
-    at_hand = {*known, *(before.hashes if before is not None else ())}
-    texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in at_hand}
-    future = executor.submit(_embed_texts, embedder, list(texts.values()))
-    unchained = (
-        None if before is None else replace(before, before=None)
-    )  # else all batches would stay in memory
-    return EmbeddingBatch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
 
 
 def _embed_texts(embedder: Embedder, texts: list[str]) -> "np.ndarray":

@@ -133,22 +133,18 @@ def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
     try:
         lease = claim(workspace_id, job_id)
         if lease is not None:
-            _run_in_span(lease)
+            log_context = bind_log_fields(
+                request_id=lease.request_id, job_id=str(lease.job_id), attempt=lease.attempt
+            )
+            job = tracing.span("job", cause=lease.traceparent, kind=lease.kind, attempt=lease.attempt)
+            with log_context, job:
+                logger.info("%s begins, attempt %d", lease.kind, lease.attempt)
+                _run_and_record_failure(lease)
             # A worker that stops could receive hints sent now; those of the next sweep go to other workers.
             if not worker_stop.is_requested():
                 hints.hint_due_jobs()
     except Error:
         logger.exception("job %s is left to the next claim", job_id)
-
-
-def _run_in_span(lease: Lease) -> None:
-    log_context = bind_log_fields(
-        request_id=lease.request_id, job_id=str(lease.job_id), attempt=lease.attempt
-    )
-    job = tracing.span("job", cause=lease.traceparent, kind=lease.kind, attempt=lease.attempt)
-    with log_context, job:
-        logger.info("%s begins, attempt %d", lease.kind, lease.attempt)
-        _run_and_record_failure(lease)
 
 
 def _run_and_record_failure(lease: Lease) -> None:

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from ingest.api.querysets import readable_jobs
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobKind, JobState
 from kebab.identity.caller import Access
-from kebab.identity.models import ApiToken, User, Workspace
+from kebab.identity.models import ApiToken, User
 from kebab.identity.operator_token import OPERATOR_PREFIX
 
 _EMBEDS: Final = Q(kind=JobKind.EMBED)
@@ -50,7 +50,15 @@ class Act:
     @property
     def title(self) -> str:
         """Return the sentence of who did what."""
-        return describe_act(self.job, files=self.totals["files"], names=self.names)
+        files = self.totals["files"]
+        facts = {
+            "who": _actor(self.job.requested_by, self.names),
+            "source": _source_name(self.job),
+            "count": files,
+            "path": str(self.job.payload.get("path", self.job.payload.get("archive", "")))[:200],
+            "version": self.job.payload.get("version", ""),
+        }
+        return _pattern(self.job, files) % facts
 
     @property
     def icon(self) -> str:
@@ -107,7 +115,13 @@ class Act:
     @property
     def figures(self) -> Sequence[str]:
         """Return the numbers of its files in words, without those that are zero."""
-        return figure_words(self.totals)
+        words = {
+            "new": ngettext("%(n)d new", "%(n)d new", self.totals["new"]),
+            "updated": ngettext("%(n)d updated", "%(n)d updated", self.totals["updated"]),
+            "deleted": ngettext("%(n)d deleted", "%(n)d deleted", self.totals["deleted"]),
+            "refused": ngettext("%(n)d not added", "%(n)d not added", self.totals["refused"]),
+        }
+        return [text % {"n": self.totals[name]} for name, text in words.items() if self.totals[name]]
 
     @property
     def is_of_schedule(self) -> bool:
@@ -142,7 +156,15 @@ def act_jobs(access: Access, first: Job) -> "QuerySet[Any]":
 def build_acts(access: Access, firsts: Sequence[Job]) -> list[Act]:
     """Return the acts of these first jobs, in order: two queries, and up to two for names."""
     totals = _totals(access, [job.pk for job in firsts])
-    names = name_actors(access.workspace, {job.requested_by for job in firsts})
+    actors = {job.requested_by for job in firsts}
+    emails = {actor for actor in actors if "@" in actor}
+    prefixes = {actor.removeprefix(_KBB) for actor in actors if actor.startswith(_KBB)}
+    members = User.objects.filter(email__in=emails, memberships__workspace=access.workspace) if emails else ()
+    tokens = ApiToken.objects.filter(workspace=access.workspace, prefix__in=prefixes) if prefixes else ()
+    names = {
+        **{user.email: user.display_name for user in members if user.display_name},
+        **{f"{_KBB}{token.prefix}": token.name for token in tokens if token.name},
+    }
     return [Act(job=job, totals=totals[job.pk], names=names) for job in firsts]
 
 
@@ -178,41 +200,6 @@ def _sum(value: Any, condition: Q) -> Any:
 
 #: Before the prefix of a token in `Caller.actor`.
 _KBB = "kbb_"
-
-
-def name_actors(workspace: Workspace, actors: Collection[str]) -> dict[str, str]:
-    """Return the names of people and tokens, by their `Caller.actor`."""
-    emails = {actor for actor in actors if "@" in actor}
-    prefixes = {actor.removeprefix(_KBB) for actor in actors if actor.startswith(_KBB)}
-    members = User.objects.filter(email__in=emails, memberships__workspace=workspace) if emails else ()
-    tokens = ApiToken.objects.filter(workspace=workspace, prefix__in=prefixes) if prefixes else ()
-    return {
-        **{user.email: user.display_name for user in members if user.display_name},
-        **{f"{_KBB}{token.prefix}": token.name for token in tokens if token.name},
-    }
-
-
-def describe_act(job: Job, *, files: int, names: Mapping[str, str]) -> str:
-    """Return the sentence that says who did what, such as "Ada uploaded 59 files to Uploads"."""
-    facts = {
-        "who": _actor(job.requested_by, names),
-        "source": _source_name(job),
-        "count": files,
-        "path": str(job.payload.get("path", job.payload.get("archive", "")))[:200],
-        "version": job.payload.get("version", ""),
-    }
-    return _pattern(job, files) % facts
-
-
-def figure_words(totals: Mapping[str, Any]) -> list[str]:
-    """Return the numbers of files in words, without those that are zero."""
-    words = {
-        "new": ngettext("%(n)d new", "%(n)d new", totals["new"]),
-        "updated": ngettext("%(n)d updated", "%(n)d updated", totals["updated"]),
-        "deleted": ngettext("%(n)d deleted", "%(n)d deleted", totals["deleted"]),
-        "refused": ngettext("%(n)d not added", "%(n)d not added", totals["refused"]),
-    }
-    return [text % {"n": totals[name]} for name, text in words.items() if totals[name]]
 
 
 def _pattern(job: Job, files: int) -> str:

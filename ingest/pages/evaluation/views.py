@@ -164,28 +164,22 @@ class NewTopicPage(ActionPage):
         if not form.is_valid():
             return self._render_form(request, form, status=400)
         try:
-            return self._store_topic(request, workspace, form)
+            name, topic = form.cleaned_data["topic_set"], form.build_topic()
+            missing = missing_paths(self.access, topic)
+            if missing:
+                form.add_error("places", _("There is no document %(path)s.") % {"path": missing[0]})
+                return self._render_form(request, form, status=422)
+            changes = store_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
+            messages.success(request, _("Test query added.") if changes.added else _("Test query updated."))
+            return redirect(_address(workspace, name))
         except SearchError as error:
-            return self._render_error(request, form, error)
-
-    def _store_topic(self, request: HttpRequest, workspace: Workspace, form: TopicForm) -> HttpResponse:
-        name, topic = form.cleaned_data["topic_set"], form.build_topic()
-        missing = missing_paths(self.access, topic)
-        if missing:
-            form.add_error("places", _("There is no document %(path)s.") % {"path": missing[0]})
-            return self._render_form(request, form, status=422)
-        changes = store_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
-        messages.success(request, _("Test query added.") if changes.added else _("Test query updated."))
-        return redirect(_address(workspace, name))
-
-    def _render_error(self, request: HttpRequest, form: TopicForm, error: SearchError) -> HttpResponse:
-        problem = problem_of(error)
-        form.add_error(None, str(error))
-        return (
-            apply_problem(self._render_form(request, form), problem)
-            if problem
-            else self._render_form(request, form, status=400)
-        )
+            problem = problem_of(error)
+            form.add_error(None, str(error))
+            return (
+                apply_problem(self._render_form(request, form), problem)
+                if problem
+                else self._render_form(request, form, status=400)
+            )
 
     def _render_form(self, request: HttpRequest, form: TopicForm, *, status: int = 200) -> HttpResponse:
         response = self.render(request, "ingest/new_topic.html", form=form)

@@ -66,7 +66,13 @@ class NewSourcePage(_SourceFormPage):
             return self.render_invalid(request, form)
         self.form = form
         if "test" in request.POST:
-            return self._test(request, form)
+            given = validate_fields(NewSource, form.body())
+            found = probe_connection(self.access, given["kind"], given["config"])
+            return (
+                self._connection(found, is_good=True)
+                if self._is_partial_test
+                else self.page(request, form, connection=found, is_good=True)
+            )
         source = add_source(self.access, validate_fields(NewSource, form.body()))
         job = sync_source(self.access, source)
         messages.success(
@@ -93,15 +99,6 @@ class NewSourcePage(_SourceFormPage):
     @property
     def _is_partial_test(self) -> bool:
         return bool(self.request.htmx) and "test" in self.request.POST
-
-    def _test(self, request: HttpRequest, form: NewSourceForm) -> HttpResponse:
-        given = validate_fields(NewSource, form.body())
-        found = probe_connection(self.access, given["kind"], given["config"])
-        return (
-            self._connection(found, is_good=True)
-            if self._is_partial_test
-            else self.page(request, form, connection=found, is_good=True)
-        )
 
     def _connection(self, words: str, *, is_good: bool = False) -> HttpResponse:
         return self.render(self.request, "ingest/connection.html", connection=words, is_good=is_good)

@@ -84,7 +84,12 @@ class _Storage:
     def _headers(self) -> Iterator[tuple[str, str]]:
         transport = HeaderParser().parsestr(self._text(HEADERS)[:100_000])
         sender = _person(self._first(SENDER_NAMES), self._first(SENDER_ADDRESSES))
-        recipients = self._recipients()
+        recipients: dict[str, list[str]] = {name: [] for name in KINDS.values()}
+        for storage in self._storages("__recip_version1.0_"):
+            kind = KINDS.get(storage._numbers().get(RECIPIENT_KIND, 1) & 0xF)
+            person = _person(storage._text(RECIPIENT_NAME), storage._first(RECIPIENT_ADDRESSES))
+            if kind and person:
+                recipients[kind].append(person)
         shown = {"To": SHOWN_TO, "Cc": SHOWN_CC}
         yield "Subject", one_line(self._text(SUBJECT))
         yield "From", sender or one_line(str(transport.get("from", "")))
@@ -92,15 +97,6 @@ class _Storage:
             yield name, ", ".join(recipients[name]) or one_line(self._text(key))
         yield "Date", one_line(str(transport.get("date", ""))) or self._date()
         yield "MIME-Version", "1.0"
-
-    def _recipients(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {name: [] for name in KINDS.values()}
-        for storage in self._storages("__recip_version1.0_"):
-            kind = KINDS.get(storage._numbers().get(RECIPIENT_KIND, 1) & 0xF)
-            person = _person(storage._text(RECIPIENT_NAME), storage._first(RECIPIENT_ADDRESSES))
-            if kind and person:
-                found[kind].append(person)
-        return found
 
     def _date(self) -> str:
         numbers = self._numbers()

@@ -90,20 +90,19 @@ def kind_of(content: bytes) -> OfficeKind | None:
     if not content.startswith(ZIP_START) or content.count(DIRECTORY_ENTRY) > MAX_PARTS:
         return None
     try:
-        return _kind_of_archive(zipfile.ZipFile(io.BytesIO(content)))
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        names = archive.namelist()
+        if "mimetype" in names and archive.getinfo("mimetype").file_size < MAX_PROPERTY_CHARS:
+            mime = archive.read("mimetype").decode("ascii", "replace").strip()
+            named = (
+                mime.removeprefix(OPEN_DOCUMENT).partition("-")[0] if mime.startswith(OPEN_DOCUMENT) else ""
+            )
+            return OPEN_KINDS.get(named)
+        if CONTENT_TYPES not in map(normal_name, names):
+            return None
+        return next((kind for kind in map(_kind_of_part, names) if kind), None)
     except DAMAGE:
         return None
-
-
-def _kind_of_archive(archive: zipfile.ZipFile) -> OfficeKind | None:
-    names = archive.namelist()
-    if "mimetype" in names and archive.getinfo("mimetype").file_size < MAX_PROPERTY_CHARS:
-        mime = archive.read("mimetype").decode("ascii", "replace").strip()
-        named = mime.removeprefix(OPEN_DOCUMENT).partition("-")[0] if mime.startswith(OPEN_DOCUMENT) else ""
-        return OPEN_KINDS.get(named)
-    if CONTENT_TYPES not in map(normal_name, names):
-        return None
-    return next((kind for kind in map(_kind_of_part, names) if kind), None)
 
 
 def _kind_of_part(name: str) -> OfficeKind | None:

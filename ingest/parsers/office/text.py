@@ -343,7 +343,15 @@ class _SheetReader(PartReader):
         if name == "si":
             self._shared.append(self.take_text())
         elif name == "c":
-            self._take_cell(self.take_text())
+            text = self.take_text()
+            if self._type == "s":
+                text = self._shared[int(text)] if text.isdecimal() and int(text) < len(self._shared) else ""
+                self.count(text)
+            if text:
+                gap = self._column - 1 - self._last_column
+                self._row += [""] * min(MAX_EMPTY_CELLS, max(0, gap))
+                self._row.append(text)
+                self._last_column = self._column
         elif name == "row":
             self._end_row()
 
@@ -354,16 +362,6 @@ class _SheetReader(PartReader):
 
     def title(self, stated: str | None, file: FileType) -> str | None:
         return workbook_title(stated, self.page_names, file)
-
-    def _take_cell(self, text: str) -> None:
-        if self._type == "s":
-            text = self._shared[int(text)] if text.isdecimal() and int(text) < len(self._shared) else ""
-            self.count(text)
-        if text:
-            gap = self._column - 1 - self._last_column
-            self._row += [""] * min(MAX_EMPTY_CELLS, max(0, gap))
-            self._row.append(text)
-            self._last_column = self._column
 
     def _end_row(self) -> None:
         self._rows.append(row_line(self._row))
