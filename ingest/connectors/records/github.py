@@ -12,10 +12,8 @@ from urllib.parse import quote
 from ingest.connectors.records.issues import (
     ChangeCursor,
     Comment,
-    Forge,
     Issue,
     JsonServer,
-    check_forge,
     fetch_pages,
     has_next_page,
     list_issues,
@@ -28,16 +26,11 @@ from ingest.connectors.web.addresses import Address
 _HEADERS: Final = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 
 
-def check_github(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config with its addresses in normal form. Raises AddressNotAllowed."""
-    return check_forge(config, parse_repository)
-
-
 class GithubReader:
     """A reader of the issues of a repository, and of its pull requests if wanted."""
 
     def __init__(self, settings: ReaderSettings) -> None:
-        repository = parse_repository(settings.config)
+        repository = parse_forge(settings.config, github_api)
         token = settings.credentials.get("token")
         headers = {**_HEADERS, **({"Authorization": f"Bearer {token}"} if token else {})}
         self._server = JsonServer(repository.api, settings, lambda: headers)
@@ -102,12 +95,8 @@ class GithubReader:
         )
 
 
-def parse_repository(config: Mapping[str, Any]) -> Forge:
-    """Return the repository of a config. Raises AddressNotAllowed."""
-    return parse_forge(config, _derive_api, parts=2)
-
-
-def _derive_api(page: Address) -> str:
+def github_api(page: Address) -> str:
+    """Return the address of the API beside a page of a repository."""
     if page.host in ("github.com", "www.github.com"):
         return "https://api.github.com"
     if page.host.endswith(".ghe.com"):

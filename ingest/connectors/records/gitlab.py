@@ -12,10 +12,8 @@ from urllib.parse import quote
 from ingest.connectors.records.issues import (
     ChangeCursor,
     Comment,
-    Forge,
     Issue,
     JsonServer,
-    check_forge,
     fetch_pages,
     has_next_page,
     list_issues,
@@ -32,16 +30,11 @@ _REFUSALS: Final = (403, 404)
 _EXTENSIONS: Final = {"markdown": "md", "asciidoc": "adoc", "org": "org"}
 
 
-def check_gitlab(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config with its addresses in normal form. Raises AddressNotAllowed."""
-    return check_forge(config, parse_project)
-
-
 class GitlabReader:
     """A reader of the issues and wiki pages of a project; confidential issues and internal notes stay out."""
 
     def __init__(self, settings: ReaderSettings) -> None:
-        project = parse_project(settings.config)
+        project = parse_forge(settings.config, gitlab_api)
         token = settings.credentials.get("token")
         headers = {"PRIVATE-TOKEN": token} if token else {}
         self._server = JsonServer(project.api, settings, lambda: headers)
@@ -158,10 +151,6 @@ def _name(user: Mapping[str, Any]) -> str:
     return str(user["name"])
 
 
-def parse_project(config: Mapping[str, Any]) -> Forge:
-    """Return the project of a config. Raises AddressNotAllowed."""
-    return parse_forge(config, _derive_api, parts=2)
-
-
-def _derive_api(page: Address) -> str:
+def gitlab_api(page: Address) -> str:
+    """Return the address of the API beside a page of a project."""
     return page.with_key("/api/v4").url

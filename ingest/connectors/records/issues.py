@@ -293,8 +293,8 @@ def fetch_pages(
         page, is_followed = page + 1, bool(items) and has_next_page(answer)
 
 
-def parse_forge(config: Mapping[str, Any], derive_api: Callable[[Address], str], *, parts: int) -> Forge:
-    """Return the repository or project at `url`, whose path has at least `parts` parts.
+def parse_forge(config: Mapping[str, Any], derive_api: Callable[[Address], str]) -> Forge:
+    """Return the repository or project at `url`, whose path has two parts or more.
 
     The API is at `api_url`, else where `derive_api` says. Raises AddressNotAllowed.
     """
@@ -303,14 +303,14 @@ def parse_forge(config: Mapping[str, Any], derive_api: Callable[[Address], str],
     # An installation below a path has its API below the same.
     root = api.key.partition("/api/")[0] if config.get("api_url") else ""
     path = unquote(page.key).removeprefix(root).strip("/").removesuffix(".git")
-    if path.count("/") < parts - 1:
+    if "/" not in path:
         raise AddressNotAllowed("Give the address of a repository, such as https://github.com/owner/project.")
     return Forge(path=path, api=api)
 
 
-def check_forge(config: Mapping[str, Any], parse: Callable[[Mapping[str, Any]], Forge]) -> dict[str, Any]:
+def check_forge(config: Mapping[str, Any], derive_api: Callable[[Address], str]) -> dict[str, Any]:
     """Return the config with its addresses in normal form. Raises AddressNotAllowed."""
-    forge = parse(config)
+    forge = parse_forge(config, derive_api)
     check_host(forge.api.host, forge.api.port)
     url = parse_server(config["url"]).url.rstrip("/").removesuffix(".git")
     return {**config, "url": url, **({"api_url": forge.api.url} if config.get("api_url") else {})}

@@ -9,8 +9,9 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from ingest.connectors.declaration import ConnectorField
-from ingest.connectors.records.github import check_github
-from ingest.connectors.records.gitlab import check_gitlab
+from ingest.connectors.records.github import github_api
+from ingest.connectors.records.gitlab import gitlab_api
+from ingest.connectors.records.issues import check_forge
 from ingest.connectors.records.mailbox import check_mailbox
 from ingest.connectors.records.mediawiki import check_mediawiki
 from ingest.connectors.records.record_kind import RecordKind
@@ -216,7 +217,7 @@ _GITHUB: Final = RecordKind(
         replace(_API_URL, help=_("Derived from the repository’s address if empty.")),
     ),
     reader="ingest.connectors.records.github:GithubReader",
-    check=check_github,
+    check=partial(check_forge, derive_api=github_api),
 )
 
 _GITLAB: Final = RecordKind(
@@ -241,7 +242,7 @@ _GITLAB: Final = RecordKind(
         ),
     ),
     reader="ingest.connectors.records.gitlab:GitlabReader",
-    check=check_gitlab,
+    check=partial(check_forge, derive_api=gitlab_api),
 )
 
 RECORD_KINDS: Final[Mapping[str, RecordKind]] = {

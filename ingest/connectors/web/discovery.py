@@ -9,7 +9,7 @@ from ingest.connectors.web.addresses import Address, parse_address
 from ingest.connectors.web.pages import REDIRECTS
 from ingest.connectors.web.requests import SiteAnswer, SiteRequests
 from ingest.connectors.web.robots import MAX_ROBOTS_BYTES
-from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap
+from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES
 from kebab.http_client.connections import RequestFailed, mask_address
 
 _Result = TypeVar("_Result")
@@ -36,7 +36,9 @@ class RobotsFile:
 
         RFC 9309, 2.3.1: without a file everything is allowed; while it can't be reached nothing is.
         """
-        answer = _fetch_file(requests, home.with_key("/robots.txt"), _read_robots)
+        answer = _fetch_file(
+            requests, home.with_key("/robots.txt"), lambda file: file.read(MAX_ROBOTS_BYTES)
+        )
         rules = cls(requests, home, b"" if answer is None else answer)
         if rules.interval_s > _MAX_INTERVAL_S:
             raise ListingFailed(
@@ -67,7 +69,7 @@ def fetch_sitemap_pages(
     waiting, seen_keys = [sitemap], {sitemap.key}
     while waiting:
         address = waiting.pop(0)
-        listed = _fetch_file(requests, address, _read_sitemap)
+        listed = _fetch_file(requests, address, lambda found: found.read_sitemap(MAX_SITEMAP_BYTES))
         if listed is None:
             if address is sitemap:
                 raise ListingFailed(f"The sitemap {address.without_query.url} is not there.")
@@ -82,7 +84,7 @@ def fetch_sitemap_pages(
             if len(seen_keys) >= _MAX_SITEMAPS:
                 left_out.append(text)
                 break
-            other = _parse_sitemap_address(text, address)
+            other = parse_address(text, base=address, parameters=None)
             if other is None or other.site != sitemap.site:
                 left_out.append(text)
             elif other.key not in seen_keys:
@@ -90,18 +92,6 @@ def fetch_sitemap_pages(
                 waiting.append(other)
         for text in left_out[:1]:
             on_skipped(mask_address(text, keeps_path=True)[:200], SkipReason.LEADS_ELSEWHERE)
-
-
-def _parse_sitemap_address(text: str, base: Address) -> Address | None:
-    return parse_address(text, base=base, parameters=None)
-
-
-def _read_robots(answer: SiteAnswer) -> bytes:
-    return answer.read(MAX_ROBOTS_BYTES)
-
-
-def _read_sitemap(answer: SiteAnswer) -> Sitemap:
-    return answer.read_sitemap(MAX_SITEMAP_BYTES)
 
 
 def _fetch_file(
@@ -115,9 +105,12 @@ def _fetch_file(
                 if answer.status == 200:
                     return read(answer)
                 if answer.status not in REDIRECTS:
-                    _check_absence(answer.status, first)
-                    return None
-                target = _parse_sitemap_address(answer.header("location"), address)
+                    if 400 <= answer.status < 500 and answer.status != 429:
+                        return None
+                    raise ListingFailed(
+                        f"{name} answered {answer.status}, so that nothing of the site may be read now."
+                    )
+                target = parse_address(answer.header("location"), base=address, parameters=None)
         except RequestFailed as error:
             raise ListingFailed(f"{name} {error}.") from error
         if (
@@ -128,10 +121,3 @@ def _fetch_file(
             raise ListingFailed(f"{name} redirects to another host, where it is not followed.")
         address = target
     raise ListingFailed(f"{name} redirects more than {_MAX_REDIRECTS} times.")
-
-
-def _check_absence(status: int, address: Address) -> None:
-    """Raise ListingFailed unless the status says that there is no such file."""
-    if not 400 <= status < 500 or status == 429:
-        name = address.without_query.url
-        raise ListingFailed(f"{name} answered {status}, so that nothing of the site may be read now.")

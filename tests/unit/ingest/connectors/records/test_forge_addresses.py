@@ -2,8 +2,9 @@
 
 import pytest
 
-from ingest.connectors.records.github import parse_repository
-from ingest.connectors.records.gitlab import parse_project
+from ingest.connectors.records.github import github_api
+from ingest.connectors.records.gitlab import gitlab_api
+from ingest.connectors.records.issues import parse_forge
 from ingest.errors import AddressNotAllowed
 
 
@@ -22,7 +23,7 @@ from ingest.errors import AddressNotAllowed
     ],
 )
 def test_repository_of_github_has_an_api(config, path, api):
-    found = parse_repository(config)
+    found = parse_forge(config, github_api)
     assert (found.path, found.api.url) == (path, api)
 
 
@@ -38,11 +39,11 @@ def test_repository_of_github_has_an_api(config, path, api):
     ],
 )
 def test_project_of_gitlab_has_an_api_also_below_a_path(config, path, api):
-    found = parse_project(config)
+    found = parse_forge(config, gitlab_api)
     assert (found.path, found.api.url) == (path, api)
 
 
 @pytest.mark.parametrize("url", ["https://github.com/octo", "https://github.com/", "ssh://github.com/a/b"])
 def test_address_of_no_repository_is_refused(url):
     with pytest.raises(AddressNotAllowed):
-        parse_repository({"url": url})
+        parse_forge({"url": url}, github_api)
