@@ -50,12 +50,7 @@ def digest(chunker: Chunker, header: Header, content: bytes) -> Iterator[Header]
         took_s = {"parse": parsed_at - began, "chunk": time.monotonic() - parsed_at}
         for start in range(0, len(chunks), FRAME_CHUNKS):
             yield {"chunks": [chunk_to_wire(chunk) for chunk in chunks[start : start + FRAME_CHUNKS]]}
-        parsed = replace(
-            parsed,
-            lang=parsed.lang if overrides.lang is None else overrides.lang,
-            tags=parsed.tags if overrides.tags is None else tuple(overrides.tags),
-            media=parsed.media if overrides.media is None else overrides.media,
-        )
+        parsed = parsed if overrides.lang is None else replace(parsed, lang=overrides.lang)
         yield {"document": _document(parsed, path, tokens), "took_s": took_s}
     except ParseRefused as refusal:
         yield {"refused": refusal.code, "detail": refusal.detail}

@@ -16,8 +16,6 @@ class Overrides:
 
     title: str | None = None
     lang: str | None = None
-    tags: tuple[str, ...] | None = None
-    media: Media | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

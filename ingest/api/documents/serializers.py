@@ -258,7 +258,8 @@ def parse_upload(request: Request) -> Upload | ArchiveUpload:
 
 def parse_text_upload(fields: Mapping[str, Any]) -> Upload:
     """Build the upload from the clean fields of a `NewText`. Raises TooLarge."""
-    return _build_upload(fields, fields["path"], check_size(fields["text"].encode()))
+    content = check_size(fields["text"].encode())
+    return Upload(path=fields["path"], content=content, **_placed(fields))
 
 
 def build_upload(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
@@ -266,19 +267,14 @@ def build_upload(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
     if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
         return _build_archive_upload(fields)
     _refuse("unpack", "This is not an archive.", fields)
-    return _build_upload(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
+    path, content = fields.get("path", fields["file"].name), check_size(fields["file"].read())
+    return Upload(path=path, content=content, **_placed(fields))
 
 
-def _build_upload(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:
-    return Upload(
-        source=fields["source"],
-        path=path,
-        version=fields["version"],
-        content=content,
-        stated={name: fields[name] for name in STATED if name in fields},
-        embed=fields["embed"],
-        batch=fields["batch"],
-    )
+def _placed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what uploads of documents and of archives have in common."""
+    place = {name: fields[name] for name in ("source", "version", "embed", "batch")}
+    return {**place, "stated": {name: fields[name] for name in STATED if name in fields}}
 
 
 def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
@@ -288,14 +284,10 @@ def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
     if not is_in_folder:
         _refuse("path", "Give a path, or unpack=root, not both.", fields)
     return ArchiveUpload(
-        source=fields["source"],
         name=file.name if is_archive(file.name) else fields["path"],
         folder=strip_archive_suffix(fields.get("path", file.name)) if is_in_folder else None,
-        version=fields["version"],
         file=file,
-        stated={name: fields[name] for name in STATED if name in fields},
-        embed=fields["embed"],
-        batch=fields["batch"],
+        **_placed(fields),
     )
 
 

@@ -36,9 +36,7 @@ class RobotsFile:
 
         RFC 9309, 2.3.1: without a file everything is allowed; while it can't be reached nothing is.
         """
-        answer = _fetch_file(
-            requests, home.with_key("/robots.txt"), lambda file: file.read(MAX_ROBOTS_BYTES)
-        )
+        answer = _fetch_file(requests, home.with_key("/robots.txt"), lambda file: file.read(MAX_ROBOTS_BYTES))
         rules = cls(requests, home, b"" if answer is None else answer)
         if rules.interval_s > _MAX_INTERVAL_S:
             raise ListingFailed(

@@ -50,11 +50,10 @@ def test_digester_returns_the_whole_document_from_one_process(digester):
 
 
 def test_overrides_replace_what_was_found(shared_digester):
-    overrides = Overrides(title="Given", lang="fr", tags=("x",), media="transcript")
+    overrides = Overrides(title="Given", lang="fr")
     digest = shared_digester.digest(MARKDOWN, "a.md", overrides)
-    assert (digest.title, digest.lang, digest.tags, digest.media) == ("Given", "fr", ("x",), "transcript")
+    assert (digest.title, digest.lang) == ("Given", "fr")
     assert digest.chunks[0].breadcrumb == "Given > Title"
-    assert shared_digester.digest(MARKDOWN, "a.md", Overrides(tags=())).tags == ()
 
 
 def test_document_that_takes_too_long_is_quarantined(monkeypatch):
