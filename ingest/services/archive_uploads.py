@@ -1,9 +1,7 @@
 """Uploads of archives: stored as they are; a job unpacks them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO
-from uuid import UUID
+from dataclasses import dataclass
+from typing import BinaryIO
 
 from django.db import transaction
 
@@ -14,7 +12,7 @@ from ingest.jobs.queue.request import request_archive
 from ingest.models import Job
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
-from ingest.services.uploads import check_batch
+from ingest.services.uploads import UploadedFile, check_batch
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from search.corpus import ensure_version
@@ -23,25 +21,15 @@ from search.corpus.paths import normalise_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveUpload:
+class ArchiveUpload(UploadedFile):
     """An archive to upload."""
 
-    #: Key or id of an upload source.
-    source: str
     #: The file's own name.
     name: str
     #: The folder that its documents go into; None: their paths are those in the archive.
     folder: str | None
-    #: '' is the default version.
-    version: str
     #: Seekable.
     file: BinaryIO
-    #: Fields stated about each of its documents; see `ingest.jobs.kinds.upload.STATED`.
-    stated: Mapping[str, Any] = field(default_factory=dict)
-    #: Whether its documents' chunks get vectors soon; otherwise the next embedding job includes them.
-    embed: bool = True
-    #: The first job of the upload that this file belongs to; None for that one.
-    batch: UUID | None = None
 
 
 def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reader, requested_by: str) -> Job:

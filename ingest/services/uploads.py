@@ -29,21 +29,27 @@ from search.models import Document, Source, SourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upload:
-    """A document to upload."""
+class UploadedFile:
+    """What uploads of documents and of archives have in common."""
 
     #: Key or id of an upload source.
     source: str
-    path: str
     #: '' is the default version.
     version: str
-    content: bytes
-    #: Fields stated about it; see `ingest.jobs.kinds.upload.STATED`.
+    #: Fields stated about each document; see `ingest.jobs.kinds.upload.STATED`.
     stated: Mapping[str, Any] = field(default_factory=dict)
-    #: Whether its chunks get vectors soon; otherwise the next embedding job includes them.
+    #: Whether the chunks get vectors soon; otherwise the next embedding job includes them.
     embed: bool = True
     #: The first job of the upload that this file belongs to; None for that one.
     batch: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload(UploadedFile):
+    """A document to upload."""
+
+    path: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
