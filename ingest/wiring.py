@@ -56,7 +56,7 @@ EXTENSION = Extension(
             check=lazy("ingest.checks.blobs.check_blobs"),
             thorough=lazy("ingest.checks.blobs.check_all_blobs"),
         ),
-        DoctorCheck(name="chunks", check=lazy("ingest.checks.chunks.check_chunks")),
+        DoctorCheck(name="chunks", check=lazy("ingest.quality_gate.older_chunks.check_chunks")),
         DoctorCheck(name="rows", check=lazy("ingest.checks.leftovers.check_rows")),
         DoctorCheck(name="leftovers", check=lazy("ingest.checks.leftovers.check_leftovers")),
     ),

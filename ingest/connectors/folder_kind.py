@@ -16,7 +16,7 @@ from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.types import Connector, OpenOptions
 from ingest.connectors.walk_rules import WalkRules
 from ingest.errors import FolderNotAllowed
-from ingest.exports.source import ExportSource
+from ingest.exports.found import ExportSource
 from kebab.stack.storage.private_places import PrivateFolders
 from search.models import Source, SourceKind
 

@@ -30,7 +30,7 @@ from search.models import Document, Source, SourceKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadedFile:
-    """What uploads of documents and of archives have in common."""
+    """Properties that uploads of documents and of archives share."""
 
     #: Key or id of an upload source.
     source: str

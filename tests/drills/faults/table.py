@@ -275,7 +275,7 @@ FAULTS = (
     Fault(
         name="link out of a folder followed",
         file="ingest/connectors/folder_source.py",
-        right="                if not self._is_inside(target):",
+        right="                if os.path.commonpath([self._root, target]) != self._root:",
         wrong="                if False:",
         tests=("unit/ingest", "integration/ingest"),
     ),

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from ingest.connectors.folder_source import FolderSource
-from ingest.exports.source import ExportSource
+from ingest.exports.found import ExportSource
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from kebab.identity.reader import OPERATOR
 from search.corpus.blobs import read_blob

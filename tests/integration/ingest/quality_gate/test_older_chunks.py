@@ -6,13 +6,12 @@ import pytest
 from django.core.management import CommandError
 from django.db.models.functions import Now
 
-from ingest.checks.chunks import check_chunks
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.jobs.items import worker
 from ingest.jobs.queue.request import cancel, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job
-from ingest.quality_gate.older_chunks import request_replacements
+from ingest.quality_gate.older_chunks import check_chunks, request_replacements
 from kebab.identity.models import AuditEvent, Role
 from search.corpus import ensure_source
 from search.evaluation import gate

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from ingest.jobs.kinds.embedding_goals import embedding_goals
+from ingest.jobs.kinds.embed import embedding_goals
 from ingest.models import Job
 from ingest.services import embedding_status
 from kebab.identity.models import AuditEvent

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from ingest.cli.judged_documents import embed_all
-from ingest.jobs.kinds.embedding_goals import embedding_goals
+from ingest.jobs.kinds.embed import embedding_goals
 from ingest.models import Job
 from ingest.tasks import end_spaces_task
 from kebab.identity.caller import operator_access
@@ -265,9 +265,9 @@ def test_killed_worker_leaves_searches_and_one_switch(english_team, monkeypatch,
     sync(english_team)
     with monkeypatch.context() as patch:
         if point == "after_build":
-            patch.setattr("ingest.jobs.kinds.embedding_goals.filled_spaces", die)
+            patch.setattr("ingest.jobs.kinds.embed.filled_spaces", die)
         elif point == "before_switch":
-            patch.setattr("ingest.jobs.kinds.embedding_goals.switch", die)
+            patch.setattr("ingest.jobs.kinds.embed.switch", die)
         patch.setattr(failpoints, "reach", lambda name: die() if name == point else None)
         with pytest.raises(Killed):
             embed(english_team)

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.jobs.kinds import embed as embedding_work
-from ingest.jobs.kinds.embedding_goals import switch_when_complete
+from ingest.jobs.kinds.embed import switch_when_complete
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
 from ingest.services.embedding_status import embedding_status
