@@ -118,14 +118,17 @@ class Git:
                         selector.unregister(key.fileobj)
                 del stderr[:-_MAX_STDERR_BYTES]
                 if (now := time.monotonic()) > next_check:
-                    self.check_stop(limits.ends_at)
-                    _check_size(limits.size_bytes)
+                    self._check_limits(limits)
                     next_check = now + CHECK_S
                 if len(output) > limits.output_bytes:
                     raise ListingFailed("The repository has more files or references than can be read.")
         while not _has_ended(process):
             self.check_stop(limits.ends_at)
         return bytes(output), stderr.decode(errors="replace")
+
+    def _check_limits(self, limits: "_RunLimits") -> None:
+        self.check_stop(limits.ends_at)
+        _check_size(limits.size_bytes)
 
     def check_stop(self, ends_at: float) -> None:
         """Raise ListingFailed after a time of the monotonic clock, and the errors of `while_waiting`."""

@@ -202,15 +202,7 @@ class ItemWriter:
             self._store_unreadable(unreadable)
             self._end_items(_item_ends(stored, outcomes, unreadable))
             self._count_results(results)
-            doc_ids = [
-                doc_id
-                for result in unreadable
-                if _loses_document(result)
-                for doc_id in self._current_document(result.started).values_list("doc_id", flat=True)
-            ]
-            if doc_ids:
-                delete_documents(self._context.workspace, doc_ids)
-                self._context.count_deleted(len(doc_ids))
+            self._delete_skipped(unreadable)
 
         drafts = self._places_and_drafts(results)
         with time_write(len(stored)), transaction.atomic():
@@ -310,6 +302,17 @@ class ItemWriter:
     def _unreadable_rows(self, paths: Sequence[str]) -> Any:
         rows = Unreadable.objects.in_workspace(self._context.workspace)
         return rows.filter(version=self._version, path__in=paths)
+
+    def _delete_skipped(self, results: Sequence[ItemResult]) -> None:
+        doc_ids = [
+            doc_id
+            for result in results
+            if _loses_document(result)
+            for doc_id in self._current_document(result.started).values_list("doc_id", flat=True)
+        ]
+        if doc_ids:
+            delete_documents(self._context.workspace, doc_ids)
+            self._context.count_deleted(len(doc_ids))
 
     def _end_items(self, ends: Sequence[ItemEnd]) -> None:
         for fields, alike in groupby(
