@@ -62,6 +62,7 @@ class ZipArchive:
         except _DAMAGE as error:
             raise _broken_error(error) from error
         except OSError as error:
+            # The archive causes an invalid seek, the disk any other error.
             raise (_broken_error(error) if error.errno in (None, 22) else error) from error
         self._names = _read_names(self._zip.infolist())
         self._check_directory()

@@ -118,6 +118,7 @@ class SizedLines:
     def __init__(self, lines: Sequence[str], counts: TokenCounts) -> None:
         self.lines = lines
         self.counts = counts
+        # The tokens of the first 0, 1, 2 … lines.
         running = array("q", [0])
         for start in range(0, len(lines), COUNTED_TOGETHER):
             batch = lines[start : start + COUNTED_TOGETHER]

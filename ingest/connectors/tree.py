@@ -145,6 +145,7 @@ class _Walk(Generic[Node]):
             return SkippedFile(path=path + "/", reason=SkipReason.EXCLUDED_FOLDER)
         if not self._chosen.holds(path) and not self._chosen.leads_to(path):
             return SkippedFile(path=path + "/", reason=SkipReason.OUTSIDE_FOLDERS)
+        # An ignore file or the project file may name such a folder.
         is_skipped = name in self._rules.skipped_directories and not (
             verdict is False or self._chosen.is_named(path)
         )

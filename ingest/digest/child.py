@@ -43,6 +43,7 @@ def digest(chunker: Chunker, header: Header, content: bytes) -> Iterator[Header]
     began = time.monotonic()
     try:
         parsed = parse(content, path, first_rung=header["first_rung"])
+        # The title also begins the breadcrumbs of chunks.
         parsed = parsed if overrides.title is None else replace(parsed, title=overrides.title)
         tokens = header["chunk_tokens"]
         parsed_at = time.monotonic()

@@ -91,6 +91,7 @@ def _read_digest(replies: Iterator[Header]) -> Digest:
             numbered = enumerate(reply["chunks"], start=len(chunks))
             chunks.extend(chunk_from_wire(ordinal, values) for ordinal, values in numbered)
         elif "document" in reply:
+            # The types of what the child reports are not trusted.
             took_s = reply.get("took_s")
             if isinstance(took_s, dict):
                 for stage in ("parse", "chunk"):

@@ -183,6 +183,7 @@ class FolderWatcher:
                 ignore_permission_denied=True,
             )
         except (OSError, RuntimeError) as error:  # RuntimeError comes from the library's own core
+            # Only the last folder is given up: the others may still fit.
             if all(folder.is_dir() for folder in watchable):
                 logger.warning("%s is listed every quarter of an hour, not watched: %s", watchable[-1], error)
                 self._unwatchable.add(watchable[-1])

@@ -105,7 +105,11 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 def _export(command: KebabCommand, workspace: Workspace, options: Options) -> int:
     topics = judged_topics(command_line_access(workspace), options["set"])
     if not topics:
-        raise _no_topics(options["set"])
+        raise CliError(
+            f"There is no topic in the set {options['set']!r}; see: kebab eval topics list",
+            code="no_topics",
+            exit_code=Exit.NOTHING,
+        )
     files = _files(TopicCollection(topics=tuple(topics), topic_set=options["set"]), options["format"])
     target: Path | None = options["to"]
     if target is None:
@@ -162,14 +166,6 @@ def _delete(command: KebabCommand, workspace: Workspace, options: Options) -> in
 def _import_feedback(command: KebabCommand, workspace: Workspace, options: Options) -> int:
     return _answer_stored(
         command, options["set"], store_topics_from_feedback(command_line_access(workspace), options["set"])
-    )
-
-
-def _no_topics(name: str) -> CliError:
-    return CliError(
-        f"There is no topic in the set {name!r}; see: kebab eval topics list",
-        code="no_topics",
-        exit_code=Exit.NOTHING,
     )
 
 

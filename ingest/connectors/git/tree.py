@@ -173,6 +173,7 @@ class GitTree:
         if name.isascii() and name in directory:
             return directory[name]
         if id(directory) not in self._in_nfc:
+            # Of nodes with equal names in NFC the first counts.
             self._in_nfc[id(directory)] = {
                 readable_name(name): directory[name]
                 for name in sorted(directory, reverse=True)

@@ -157,6 +157,7 @@ def _xml_entry(entry: Any, base: str) -> _Entry:
     if entry.get("title_detail", {}).get("type") == "text/html":
         title = " ".join(_TAG.sub("", title).split())
     dates = [str(dict.get(entry, name) or "") for name in ("published", "updated", "created")]
+    # The longest counts: podcasts and videos have several.
     details = [*entry.get("content", ()), entry.get("summary_detail") or {}]
     detail: Mapping[str, Any] = max(details, key=lambda each: len(str(each.get("value") or "")))
     text = str(detail.get("value") or "")

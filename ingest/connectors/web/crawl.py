@@ -100,6 +100,8 @@ class Crawl:
         )
         self._queue_start()
         yield from self._visit_all()
+        # A document to which no link leads any more is deleted only if its own address says so: a start page
+        # that says "back soon", or a truncated sitemap, deletes nothing.
         for address in self._known.addresses():
             if self._config.scope.holds(address) or self._scope.holds(address):
                 self._queue_in_scope(address, depth=self._config.max_depth)

@@ -163,6 +163,7 @@ class ItemWorker:
         the items that were read before.
         """
         try:
+            # Deletions come last: a renamed file's new document takes over the vectors of the old one.
             for action, finish in (("ingest", self._ingest_items), ("delete", self._delete_items)):
                 while (first := self._pending_items(action).order_by(_SUSPICION, "id").first()) is not None:
                     if (ending := self._reason_to_stop()) is not None:

@@ -37,6 +37,7 @@ def request_sync(
     behind it. A sync of some paths (`only_paths`) retries those that failed before, a whole sync doesn't, so
     neither can replace the other. Raises Source.DoesNotExist when the source is gone.
     """
+    # Only what differs from a plain sync, so that equal syncs have equal payloads.
     payload: dict[str, Any] = {} if embed else {"embed": False}
     if version:
         payload["version"] = version

@@ -76,6 +76,7 @@ class Command(KebabCommand):
         write_corpus(folder, DOCS.parent)
         terminal = Terminal(self._stdout, self._stderr, as_json=self.as_json)
         api = find_workspace(connection, workspace.slug)
+        # As `kebab ingest FOLDER --source demo --trust primary` does.
         arguments = [str(folder), "--source", "demo", "--trust", "primary"]
         parser = make_parser("ingest", COMMANDS["ingest"], ingest_command, arguments, self._stderr)
         options = vars(parser.parse_args(arguments))

@@ -35,6 +35,7 @@ def parse_html(content: bytes, file: FileType) -> Outline:
     reader = PageReader()
     reader.read(text := "\n".join(split_lines(decode(content))))
     main = _main_part(reader.runs)
+    # The page's header is left out, unless that has the title.
     body = [run for run in reader.runs if not run.part & PagePart.HEADER]
     runs = main or (body if any(run.tag == "h1" for run in body) else reader.runs)
     size = sum(run.size for run in runs)

@@ -70,6 +70,8 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
 def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     """Write a slide and return its title, empty when it has none."""
+    # What is given in several forms becomes the first, as the library reads none of them; strokes of a pen,
+    # whose shapes it can't read, are removed.
     for repeated in list(slide._element.iter(f"{COMPATIBILITY}AlternateContent")):
         for child in next(repeated.iterchildren(f"{COMPATIBILITY}Choice"), ()):
             repeated.addprevious(child)

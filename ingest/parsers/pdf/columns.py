@@ -67,6 +67,7 @@ def _downward_runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 
 
 def _order(segments: Sequence[Segment], depth: int) -> Sequence[Segment]:
+    # Whether segments stand beside or above the one that was set before them.
     beside = (other.bottom > one.bottom - one.height / 2 for one, other in pairwise(segments))
     if depth >= MAX_DEPTH or sum(beside) < MIN_LINES:
         return segments

@@ -209,6 +209,7 @@ class _UnitBuilder:
         )
         siblings = self._siblings()
         if siblings and siblings[-1].span.end >= unit.span.start:
+            # Two definitions that share a line become one, without their members.
             first = siblings[-1]
             span = LineSpan(first.span.start, max(first.span.end, unit.span.end))
             name = f"{first.name}, {unit.name}"
