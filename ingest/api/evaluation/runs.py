@@ -31,7 +31,7 @@ from kebab.http.api.openapi_schema import page_of, wire_component
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.identity.caller import Access
-from kebab.people.api.serializers import PreferencesField
+from kebab.people.api.workspaces import PreferencesField
 from kebab.wire import to_wire
 from search.api.evaluation.topics import EVALUATE, text_file_response
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures

@@ -2,23 +2,97 @@
 
 import uuid
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kebab.contributions import contributions
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
-from kebab.http.api.serializers import strict_body
+from kebab.http.api.serializers import ShortListField, StrictSerializer, strict_body
 from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.identity.caller import ADMINS
-from kebab.identity.models import ApiToken
+from kebab.identity.models import ApiToken, TokenScope
 from kebab.identity.tokens import with_token_groups
-from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
-from kebab.people.token_lifecycle import issue_token, revoke_token, rotate_token
+from kebab.people.api.members import GroupIdsField
+from kebab.people.token_lifecycle import MAX_OVERLAP, issue_token, revoke_token, rotate_token
+
+
+class NewToken(StrictSerializer):
+    """The body that creates a token; without an expiry it works until it is revoked."""
+
+    name = serializers.CharField(max_length=200, required=False, default="")
+    scopes = ShortListField(child=serializers.ChoiceField(TokenScope.choices), max_length=len(TokenScope))
+    groups = GroupIdsField(required=False, default=list, help_text="Whose restricted sources it may read.")
+    filters = serializers.JSONField(
+        required=False,
+        default=dict,
+        help_text="Filters, as a search has them, that narrow each of its searches; it may do nothing else.",
+    )
+    expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
+    expires_at = serializers.DateTimeField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with `expires_at`, which may be None. Raises ValidationError."""
+        days = attrs.pop("expires_in_days", None)
+        at = attrs.setdefault("expires_at", None)
+        if days is not None and at is not None:
+            raise serializers.ValidationError("Give expires_in_days or expires_at, not both.")
+        if at is not None and at <= timezone.now():
+            raise serializers.ValidationError({"expires_at": "This time is past."})
+        if days is not None:
+            attrs["expires_at"] = timezone.now() + timedelta(days=days)
+        if attrs["filters"] != {}:
+            if set(attrs["scopes"]) != {TokenScope.SEARCH}:
+                raise serializers.ValidationError(
+                    {"scopes": "With filters it can have the scope search alone."}
+                )
+            for read_filters in contributions("filter_readers"):
+                attrs["filters"] = read_filters(attrs["filters"])
+            if not attrs["filters"]:
+                message = "These filters let everything through. Leave them out, or give one a value."
+                raise serializers.ValidationError({"filters": message})
+        return attrs
+
+
+class TokenRotation(StrictSerializer):
+    """The body that replaces a token."""
+
+    overlap_minutes = serializers.IntegerField(
+        min_value=0,
+        max_value=int(MAX_OVERLAP.total_seconds() // 60),
+        required=False,
+        default=0,
+        help_text="For how long the old token still works; 0: it is revoked at once.",
+    )
+
+
+class TokenSerializer(serializers.Serializer[ApiToken]):
+    """A token without its secret."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    prefix = serializers.CharField(help_text="The token begins with `kbb_` and this.")
+    scopes = serializers.ListField(child=serializers.ChoiceField(TokenScope.choices))
+    groups = serializers.ListField(child=serializers.UUIDField(), source="group_ids")
+    filters = serializers.DictField(help_text="What narrows each of its searches; it may do nothing else.")
+    created_by = serializers.EmailField(source="created_by.email", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(allow_null=True)
+
+
+class TokenWithSecretSerializer(TokenSerializer):
+    """A new token with its secret, which can't be shown again."""
+
+    token = serializers.CharField(allow_null=True, help_text="Null in an answer repeated by Idempotency-Key.")
 
 
 class TokensView(WorkspaceView):

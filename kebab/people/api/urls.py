@@ -3,13 +3,18 @@
 from django.urls import path
 
 from kebab.http.api.urls import below_workspace
-from kebab.people.api.access import AccessView
-from kebab.people.api.audit import AuditView
-from kebab.people.api.groups import GroupMemberView, GroupsView, OneGroupView
-from kebab.people.api.invitations import InvitationsView, OneInvitationView
-from kebab.people.api.members import MembersView, OneMemberView
+from kebab.people.api.members import (
+    AccessView,
+    GroupMemberView,
+    GroupsView,
+    InvitationsView,
+    MembersView,
+    OneGroupView,
+    OneInvitationView,
+    OneMemberView,
+)
 from kebab.people.api.tokens import OneTokenView, TokenRotationView, TokensView
-from kebab.people.api.workspaces import OneWorkspaceView, WorkspacesView
+from kebab.people.api.workspaces import AuditView, OneWorkspaceView, WorkspacesView
 
 urlpatterns = [
     path("workspaces", WorkspacesView.as_view(), name="api-workspaces"),

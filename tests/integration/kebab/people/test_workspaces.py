@@ -4,7 +4,7 @@ from rest_framework.exceptions import ValidationError
 
 from kebab.identity.models import AuditEvent, Membership, Role, Workspace
 from kebab.people import audit, deletion
-from kebab.people.api.serializers import PreferencesField
+from kebab.people.api.workspaces import PreferencesField
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspace_settings.registry import Preference, preference
 from kebab.people.workspaces import create_workspace
