@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from kebab.observability.metrics.collectors import Collector
     from kebab.pages.page import Tab
     from kebab.people.access_report import Explainer
-    from kebab.people.deletion import DeletionHook
     from kebab.people.groups import CountSources
     from kebab.people.workspace_settings.hooks import Follower, Guard
     from kebab.people.workspace_settings.registry import Preference
+    from kebab.people.workspaces import DeletionHook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # hashed by identity

@@ -16,7 +16,7 @@ from kebab.health.checks import CheckResult, failed_result, ok_result, repaired_
 from kebab.health.scrape import fetch_rows
 from kebab.identity.models import Workspace
 from kebab.stack.servers.redis_client import redis_client
-from search.bundles.importer.locks import is_under_way, try_lock
+from search.bundles.importer.importer import is_under_way, try_lock
 from search.corpus.blobs import delete_all_blobs
 from search.mirror import local_mirrors
 from search.mirror.files import workspaces_with_files

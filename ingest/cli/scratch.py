@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kebab.identity.models import Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access, command_line_caller
-from kebab.people.workspaces import create_workspace
+from kebab.people.workspaces import create_workspace, delete_workspace
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from ingest.jobs.items.chunk_size import CHUNK_TOKENS
 from ingest.jobs.kinds.rechunk import request_new_chunks
 from kebab.identity.caller import Access, operator_access
 from kebab.identity.models import Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.workspace_settings.hooks import SettingsChange, changed_settings, proposed_workspace
+from kebab.people.workspaces import delete_workspace
 from search.errors import ChangeUntested
 from search.evaluation.gate import ACTOR, Advance, GateVerdict, golden_topics
 from search.evaluation.guard import settings_verdict

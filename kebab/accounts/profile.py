@@ -22,7 +22,7 @@ from kebab.accounts.sign_in import end_sessions
 from kebab.identity.models import ApiToken, User
 from kebab.middleware import Middleware
 from kebab.pages.page import Page
-from kebab.people.pages.token_forms import PersonalTokenForm
+from kebab.people.pages.tokens import PersonalTokenForm
 from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
 from kebab.tenancy.current_workspace import acting_everywhere
 

@@ -3,20 +3,21 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from kebab.accounts.invitations import INVITATION_COOKIE, InvitationPage
 from kebab.accounts.oidc.views import ProviderCallback, ProviderRedirect
 from kebab.accounts.profile import CreateToken, EndOtherSessions, ProfilePage, RevokeToken, SetTheme
 from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (
+    INVITATION_COOKIE,
     RESET_COOKIE,
     ChangePassword,
+    InvitationPage,
     RequestReset,
     ResetRequested,
     SetPassword,
     SignIn,
     SignOut,
 )
-from kebab.people.invitations.mail import mail_is_delivered
+from kebab.people.invitations import mail_is_delivered
 
 _MAIL = {"is_mailed": mail_is_delivered}
 _RESET_LINK = OpenLink.as_view(cookie=RESET_COOKIE, page="password-reset-form")

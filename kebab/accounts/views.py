@@ -1,4 +1,4 @@
-"""The account pages: signing in and out, and passwords."""
+"""The account pages: signing in and out, passwords, and accepting an invitation."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import FormView, TemplateView
 
 from kebab.accounts import audit
-from kebab.accounts.forms import ChangePasswordForm, NewPasswordForm, ResetRequestForm, SignInForm
+from kebab.accounts.forms import ChangePasswordForm, JoinForm, NewPasswordForm, ResetRequestForm, SignInForm
 from kebab.accounts.oidc.provider import oidc_is_configured
 from kebab.accounts.secret_links import (
     forget_link,
@@ -30,9 +30,17 @@ from kebab.accounts.secret_links import (
     user_of_link,
 )
 from kebab.accounts.sign_in import sign_in, sign_out
+from kebab.errors import Conflict, NotFound
 from kebab.http.rate_limits.rules import count_mail, count_mail_to
 from kebab.http.site_address import site_address
-from kebab.identity.models import User
+from kebab.identity.models import Invitation, User
+from kebab.identity.operator_token import OPERATOR_PREFIX
+from kebab.people.invitations import (
+    accept_as_new_user,
+    accept_invitation,
+    find_invitation,
+    needs_account,
+)
 
 RESET_COOKIE = "kebab_reset"
 
@@ -163,3 +171,66 @@ class ChangePassword(LoginRequiredMixin, FormView):  # type: ignore[type-arg]  #
 def _link_user(request: HttpRequest) -> User | None:
     uid, _, token = read_link_secret(request, RESET_COOKIE).partition(".")
     return user_of_link(uid, token)
+
+
+INVITATION_COOKIE = "kebab_invitation"
+
+
+@method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
+class InvitationPage(View):
+    """Shows the inviter and the workspace, and accepts the invitation."""
+
+    http_method_names = ("get", "head", "post")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Return the page: a button, a sign-up form or a link to log in, as the person needs."""
+        invitation = find_invitation(read_link_secret(request, INVITATION_COOKIE))
+        return render_link_gone(request, "invitation") if invitation is None else _page(request, invitation)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Make the person a member; somebody else's account gets the page again."""
+        invitation = find_invitation(read_link_secret(request, INVITATION_COOKIE))
+        if invitation is None:
+            return render_link_gone(request, "invitation")
+        try:
+            return self._accept(request, invitation)
+        except NotFound:  # accepted, withdrawn or expired in the meantime
+            return render_link_gone(request, "invitation")
+        except Conflict:  # the account was created in the meantime
+            return redirect("invitation")
+
+    def _accept(self, request: HttpRequest, invitation: Invitation) -> HttpResponse:
+        if isinstance(request.user, User) and _is_theirs(request, invitation):
+            accept_invitation(invitation, request.user)
+            return _redirect_to_workspace(invitation)
+        if request.user.is_authenticated or not needs_account(invitation):
+            return _page(request, invitation)
+        form = JoinForm(invitation.email, request.POST)
+        if not form.is_valid():
+            return _page(request, invitation, form)
+        cleaned = form.cleaned_data
+        name, password = cleaned["display_name"], cleaned["new_password1"]
+        membership = accept_as_new_user(invitation, password=password, display_name=name)
+        sign_in(request, membership.user, by="invitation")
+        return _redirect_to_workspace(invitation)
+
+
+def _redirect_to_workspace(invitation: Invitation) -> HttpResponse:
+    response = redirect("search", invitation.workspace.slug)
+    return forget_link(response, INVITATION_COOKIE, "invitation")
+
+
+def _page(request: HttpRequest, invitation: Invitation, form: JoinForm | None = None) -> HttpResponse:
+    context = {
+        "invitation": invitation,
+        "is_theirs": _is_theirs(request, invitation),
+        "needs_account": form is not None or needs_account(invitation),
+        "inviter": None if invitation.invited_by.startswith(OPERATOR_PREFIX) else invitation.invited_by,
+        "provider": settings.KEBAB_OIDC_NAME if oidc_is_configured() else None,
+        "form": form or JoinForm(invitation.email),
+    }
+    return render(request, "accounts/invitation.html", context)
+
+
+def _is_theirs(request: HttpRequest, invitation: Invitation) -> bool:
+    return isinstance(request.user, User) and request.user.email == invitation.email

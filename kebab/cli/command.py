@@ -11,9 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 
 from kebab.cli.client.arguments import add_json_flag
-from kebab.cli.errors import run_to_exit_code, write_error
+from kebab.cli.errors import refuse_invalid_utf8, run_to_exit_code, write_error
 from kebab.cli.output import people_console, plain, write_json
-from kebab.cli.utf8 import refuse_invalid_utf8
 from kebab.exit_codes import Exit
 from kebab.identity.models import Workspace
 from kebab.observability.shutdown import run_callbacks_at_end

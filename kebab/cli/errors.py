@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from kebab.cli.output import plain, write_json
@@ -62,3 +62,20 @@ def run_to_exit_code(act: Callable[[], int], stream: TextIO, *, as_json: bool) -
         from kebab.cli.report import report_any  # imports Django
 
         return report_any(error, stream, as_json=as_json)
+
+
+def refuse_invalid_utf8(options: Mapping[str, Any]) -> None:
+    """Raise CliError for text that is not UTF-8, which can't be stored; paths may hold any bytes."""
+    for value in options.values():
+        for text in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(text, str) and not is_utf8(text):
+                raise CliError(f"{text[:200]!r} is not UTF-8; write it in UTF-8.")
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether an argument is valid UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

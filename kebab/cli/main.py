@@ -47,7 +47,7 @@ def run_client_command(
     from kebab.cli.client.arguments import make_parser
     from kebab.cli.client.connection import connect
     from kebab.cli.client.terminal import Terminal
-    from kebab.cli.utf8 import refuse_invalid_utf8
+    from kebab.cli.errors import refuse_invalid_utf8
 
     parser = make_parser(name, COMMANDS[name], module, arguments, err)
     options = vars(parser.parse_args(arguments))

@@ -4,11 +4,14 @@ It has no rules of its own: it evaluates the `Need` of each view and the `Reader
 the API does. Extensions of apps with restricted items name explainers.
 """
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from django.contrib.auth.backends import ModelBackend
+from django.urls import URLPattern, URLResolver, get_resolver
 
 from kebab.contributions import contributions
 from kebab.database.querysets import first_or_not_found
@@ -17,8 +20,60 @@ from kebab.identity.caller import ADMINS, Access, Caller, Need, caller_access
 from kebab.identity.models import ApiToken, Group, Role, TokenScope, Workspace
 from kebab.identity.reader import Reader
 from kebab.identity.tokens import readable_tokens
-from kebab.people.api_operations import Operation, operations
 from kebab.people.members import get_member
+
+_BELOW_WORKSPACE = re.compile(r"\Aapi/v1/workspaces/<str:ws>(?P<route>.*)\Z")
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method of one URL below `/workspaces/{ws}`."""
+
+    method: str
+    #: As in the OpenAPI document, without the prefix: `/groups/{group_id}`.
+    route: str
+    need: Need
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.route or '/'}"
+
+
+def operations() -> tuple[Operation, ...]:
+    """Return all operations, in the order of the URL table."""
+    return _all_operations(get_resolver())
+
+
+@cache  # a resolver never changes
+def _all_operations(resolver: URLResolver) -> tuple[Operation, ...]:
+    return tuple(
+        each for pattern, route in _walk_views(resolver, "") for each in _operations_of(pattern, route)
+    )
+
+
+def _operations_of(pattern: URLPattern, whole_route: str) -> Iterator[Operation]:
+    from kebab.http.api.views import (
+        WorkspaceView,  # it imports the REST framework, which most commands never use
+    )
+
+    below = _BELOW_WORKSPACE.match(whole_route)
+    view = getattr(pattern.callback, "view_class", None)
+    if below is None or view is None or not issubclass(view, WorkspaceView):
+        return
+    route = _PARAMETER.sub(r"{\1}", below["route"])
+    for method, need in view.required.items():
+        if hasattr(view, method.lower()):
+            yield Operation(method=method, route=route, need=need)
+
+
+def _walk_views(resolver: URLResolver, before: str) -> Iterator[tuple[URLPattern, str]]:
+    for pattern in resolver.url_patterns:
+        route = before + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield pattern, route
+        else:
+            yield from _walk_views(pattern, route)
+
 
 #: The most sources in one report.
 MAX_ITEMS = 1_000

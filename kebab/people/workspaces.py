@@ -1,6 +1,10 @@
-"""Creation and change of workspaces, for every interface; deletion.py deletes.
+"""Creation, change and deletion of workspaces, for every interface.
 
 Callers check the rights to a workspace, `change_workspace` those to each setting.
+
+The extensions of `search` and `ingest` name hooks of a deletion, because the foreign keys of tenant rows do
+not cascade and files are not rows. A hook deletes rows at once and leaves files, and work that would make
+others wait, to `run_on_commit`.
 """
 
 import uuid
@@ -9,8 +13,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
+from kebab.contributions import contributions
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Conflict, InvalidRequest
 from kebab.identity.caller import Access, Caller
@@ -204,3 +209,30 @@ def _record(access: Access, before: Quota, after: Quota) -> None:
     if changed:
         workspace = access.workspace
         audit.record(access, "workspace.changed", workspace.slug, id=str(workspace.pk), values=changed)
+
+
+#: Called inside the transaction, before the workspace's row is deleted.
+DeletionHook = Callable[[Workspace], None]
+
+
+def delete_workspace(access: Access) -> None:
+    """Delete a workspace and everything in it. Writers wait for its row lock and then find it gone.
+
+    The time grows with the number of rows: some seconds for a million chunks at best, minutes if they have
+    to be read from disk. There is no statement timeout.
+    """
+    with transaction.atomic():
+        _lift_statement_timeout()
+        locked = Workspace.objects.select_for_update().filter(pk=access.workspace.pk).first()
+        if locked is None:
+            return
+        audit.record(access, "workspace.deleted", f"{locked.slug} {locked.pk}")
+        for hook in reversed(contributions("deletion_hooks")):  # rows of ingest refer to those of search
+            hook(locked)
+        locked.delete()
+
+
+def _lift_statement_timeout() -> None:
+    # One statement deletes all rows: if it timed out once, it would each time.
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")

@@ -39,7 +39,7 @@ from kebab.http_client.connections import RequestFailed, StatusRefused
 from kebab.http_client.endpoint import JsonEndpoint
 from kebab.identity.models import Membership, Role
 from kebab.people import audit
-from kebab.people.invitations.mail import mail_is_delivered
+from kebab.people.invitations import mail_is_delivered
 from kebab.runtime.context_executor import ContextExecutor
 from kebab.stack.supervisor import worker_stop
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in

@@ -23,6 +23,7 @@ from rest_framework.exceptions import NotAuthenticated
 
 from kebab.errors import Forbidden, Problem
 from kebab.http.admission.fair_queue import Usage
+from kebab.http.api.authentication import TokenAuthentication
 from kebab.http.api.problems import log_problem, respond
 from kebab.http.content_length import parse_content_length
 from kebab.http.rate_limits.client_address import client_network
@@ -32,14 +33,27 @@ from kebab.identity.caller import Access, caller_of_token
 from kebab.identity.operator_token import Operator
 from kebab.identity.request_record import record_caller
 from kebab.observability.metrics.requests import count_response
-from kebab.people.oauth.server import requested_site
+from kebab.people.oauth.server import METADATA_PATH, SCOPES, requested_resource, requested_site
 from kebab.tenancy.current_workspace import acting_nowhere
-from search.mcp.authentication import McpAuthentication
 from search.mcp.call_context import caller_accesses_or_refuse
 from search.mcp.cancellation import call_key, cancelled_calls
-from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.server import Context, mcp_server
-from search.mcp.threads import run_in_thread
+from search.mcp.threads import Lane, Lanes, run_in_thread
+
+
+class McpAuthentication(TokenAuthentication):
+    """Authentication by a bearer token, which tells a client without one how to get it."""
+
+    def resource_of(self, request: Any) -> str:
+        """Return the address of MCP, which the tokens of OAuth clients are bound to."""
+        return requested_resource(request)
+
+    def authenticate_header(self, request: Any) -> str:
+        """Return the challenge, with the address of the metadata (RFC 9728, 5.1)."""
+        site = requested_site(request)
+        challenge = super().authenticate_header(request)
+        return f'{challenge}, resource_metadata="{site}{METADATA_PATH}", scope="{" ".join(SCOPES)}"'
+
 
 SESSION_HEADER: Final = "Mcp-Session-Id"
 _VERSION_HEADER: Final = "MCP-Protocol-Version"

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
+import anyio
 from django.conf import settings
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -38,8 +40,7 @@ from kebab.identity.caller import Access
 from kebab.tenancy.current_workspace import acting_in
 from search.mcp.call_context import Call
 from search.mcp.cancellation import await_unless_cancelled
-from search.mcp.fair_threads import Lane
-from search.mcp.threads import answer_in_thread
+from search.mcp.threads import Lane, answer_in_thread
 from search.mcp.tools import registry
 from search.mcp.tools.documents import (
     MOST_LINES,
@@ -338,3 +339,14 @@ _TEMPLATES: Final = (
         description="A citation as search gives it, like guides/install.md#L7-L12.",
     ),
 )
+
+
+def serve_stdio(admit: Callable[[], Sequence[Access]]) -> None:
+    """Serve until the client closes the input. Each request has the accesses that `admit` returns for it."""
+    anyio.run(_serve, admit)
+
+
+async def _serve(admit: Callable[[], Sequence[Access]]) -> None:
+    server = mcp_server(lambda context: admit())
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())

@@ -15,7 +15,7 @@ from kebab.errors import Conflict, Unprocessable
 from kebab.identity.caller import Access, access_by_identity
 from kebab.identity.models import Membership, Workspace
 from kebab.people import audit
-from kebab.people.invitations.mail import mail_is_delivered
+from kebab.people.invitations import mail_is_delivered
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.models import AlertDocument, Notify, SavedSearch
 from search.models.tenant import TenantQuerySet

@@ -14,7 +14,7 @@ from kebab.http.site_address import site_address
 from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope, Workspace
 from kebab.pages.page import PostAction, list_page
-from kebab.people.invitations.mail import mail_is_delivered
+from kebab.people.invitations import mail_is_delivered
 from kebab.people.pages.form_page import FormPage
 from search.models import Notify, SavedSearch
 from search.notifications.saved_searches import (

@@ -9,8 +9,7 @@ from search.notifications.feed import FeedView
 from search.pages.ask.urls import urlpatterns as asking
 from search.pages.bookmarks import BookmarksPage, bookmark
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
-from search.pages.everywhere import OpenSearchDescription, SearchEverywhere
-from search.pages.home import HomePage, WorkspacesPage
+from search.pages.home import HomePage, OpenSearchDescription, SearchEverywhere, WorkspacesPage
 from search.pages.insight import InsightPage, store_review
 from search.pages.rules import RulesPage, delete_shown_rule, switch_rule
 from search.pages.saved_searches import (
@@ -19,8 +18,7 @@ from search.pages.saved_searches import (
     change_saved_search,
     delete_saved_search,
 )
-from search.pages.search.answer import QuotedAnswer
-from search.pages.search.more import MoreHits, vote
+from search.pages.search.more import MoreHits, QuotedAnswer, vote
 from search.pages.search.views import CountedFilters, SearchPage
 
 urlpatterns = [

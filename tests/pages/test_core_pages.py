@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from ingest.models import Job
 from kebab.identity.models import Membership, Role, User
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors
 from tests.api.mcp.web_server import running_web_server

@@ -14,8 +14,8 @@ from ingest.models import Job, Unreadable
 from ingest.parsers.errors import Quarantined
 from ingest.parsers.registry import parser_version_for
 from kebab.identity.models import Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder, embedded_text
 from search.mirror import local_mirrors

@@ -15,7 +15,7 @@ from ingest.models import Job, JobKind, JobState
 from ingest.skip_messages import UNREADABLE
 from kebab.identity.caller import Caller, member_access, with_group_ids
 from kebab.identity.models import AuditEvent, Membership, Role
-from kebab.people.invitations.mail import mail_is_delivered
+from kebab.people.invitations import mail_is_delivered
 from search.access.restrictions import visible_sources
 from search.models import Source
 

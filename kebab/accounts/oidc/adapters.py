@@ -23,7 +23,7 @@ from kebab.http.rate_limits.client_address import client_network
 from kebab.http_client.requests_session import LimitedSession
 from kebab.identity.models import User
 from kebab.identity.models.user import normalize_email
-from kebab.people.invitations.lifecycle import is_invited
+from kebab.people.invitations import is_invited
 
 logger = logging.getLogger(__name__)
 

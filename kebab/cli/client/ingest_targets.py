@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kebab.cli.client.terminal import Terminal
+from kebab.cli.errors import is_utf8
 from kebab.cli.output import plain
-from kebab.cli.utf8 import is_utf8
 
 _MAX_KEY_CHARS = 63
 # Hosts where `https://host/owner/repo` is both a repository's page and its address.

@@ -28,8 +28,7 @@ from kebab.people.groups import (
     remove_from_group,
     rename_group,
 )
-from kebab.people.invitations.lifecycle import check_guesses, count_guess, withdraw_invitation
-from kebab.people.invitations.mail import invite_by_mail
+from kebab.people.invitations import check_guesses, count_guess, invite_by_mail, withdraw_invitation
 from kebab.people.members import add_member, change_role, members_of, remove_member
 from kebab.wire import to_document
 

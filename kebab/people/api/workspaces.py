@@ -29,9 +29,15 @@ from kebab.identity.caller import (
 )
 from kebab.identity.models import AuditEvent, Role, User, Workspace
 from kebab.people.audit import events_of
-from kebab.people.deletion import delete_workspace
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
-from kebab.people.workspaces import MAX_NAME_CHARS, change_workspace, create_workspace, quota_of, set_quota
+from kebab.people.workspaces import (
+    MAX_NAME_CHARS,
+    change_workspace,
+    create_workspace,
+    delete_workspace,
+    quota_of,
+    set_quota,
+)
 from kebab.tenancy.current_workspace import acting_everywhere
 
 _MAX_SHOWN = 20

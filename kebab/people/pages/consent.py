@@ -17,7 +17,7 @@ from kebab.identity.caller import readable_memberships
 from kebab.identity.models import Membership, User
 from kebab.pages.page import Page
 from kebab.people.oauth.server import AuthorizationServer, Consent, has_unsafe_text, name_issuer
-from kebab.people.pages.token_forms import SCOPE_LABELS
+from kebab.people.pages.tokens import SCOPE_LABELS
 from kebab.tenancy.current_workspace import acting_everywhere
 
 _MAX_WORKSPACES: Final = 200

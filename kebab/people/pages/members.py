@@ -1,23 +1,25 @@
-"""Pages of members: the list with open invitations, the page of one member, and what they post."""
+"""Pages of members: the list with open invitations, the page of one member, and access reports."""
 
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kebab.database.querysets import first_or_not_found
+from kebab.errors import NotFound
 from kebab.http.site_address import site_address
-from kebab.identity.caller import Need
+from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import Invitation, Membership, Role, Workspace
-from kebab.pages.page import list_page
+from kebab.pages.page import WorkspacePage, list_page
+from kebab.people.access_report import explain_access, find_caller
 from kebab.people.groups import set_groups
-from kebab.people.invitations.lifecycle import withdraw_invitation
-from kebab.people.invitations.mail import SentInvitation, invite_by_mail
+from kebab.people.invitations import SentInvitation, invite_by_mail, withdraw_invitation
 from kebab.people.members import change_role, count_usable_tokens, get_member, members_of, remove_member
 from kebab.people.pages.form_page import (
     FormPage,
@@ -175,3 +177,41 @@ def remove_person(page: PeopleAction, user_id: int) -> HttpResponse:
 def _member_row(membership: Any, named: dict[uuid.UUID, str]) -> MemberRow:
     names = sorted(named[group] for group in membership.group_ids if group in named)
     return MemberRow(membership=membership, groups=tuple(names))
+
+
+class AccessPage(WorkspacePage):
+    """The access report of a member or a token, for owners and admins."""
+
+    need: ClassVar[Need] = ADMINS
+    tab: ClassVar[str] = "people"
+
+    def show(self, request: HttpRequest, workspace: Workspace, **named: Any) -> HttpResponse:
+        """Return the report on all sources, or on the `source` or `document` of the query; one that doesn't
+        exist is marked as unknown. Raises NotFound.
+        """
+        caller = find_caller(workspace, **named)
+        source, document = (request.GET.get(name, "").strip()[:63] for name in ("source", "document"))
+        try:
+            item: dict[str, Any] = {"source": source or None}
+            if document:
+                item = {"document": _parse_id(document)}
+            report, is_unknown = explain_access(workspace, caller, **item), False
+        except NotFound:
+            report, is_unknown = explain_access(workspace, caller), True
+        return self.render(
+            request,
+            "people/pages/access.html",
+            report=report,
+            back=reverse("person" if "user_id" in named else "token", args=[workspace.slug, *named.values()]),
+            source=source,
+            document=document,
+            is_unknown=is_unknown,
+        )
+
+
+def _parse_id(text: str) -> uuid.UUID:
+    """Return the id of a document. Raises NotFound for another text."""
+    try:
+        return uuid.UUID(text)
+    except ValueError as error:
+        raise NotFound from error

@@ -4,18 +4,114 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from kebab.errors import Problem
 from kebab.identity.caller import MANAGERS, Need
 from kebab.identity.models import Role, Workspace
 from kebab.pages.page import apply_problem
-from kebab.people.deletion import delete_workspace
 from kebab.people.pages.form_page import FormPage
-from kebab.people.pages.setting_forms import DeletionForm, SettingsForm
-from kebab.people.workspaces import change_workspace
+from kebab.people.workspace_settings.registry import Preference, known_preferences
+from kebab.people.workspaces import MAX_NAME_CHARS, change_workspace, delete_workspace
+
+_YES_NO = (("true", _("yes")), ("false", _("no")))
+_PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
+
+
+class DeletionForm(forms.Form):
+    """The slug, typed to confirm the deletion of the workspace."""
+
+    slug = forms.CharField(label=_("Type the URL name to confirm"), max_length=63, widget=_PLAIN)
+
+    def __init__(self, workspace: Workspace, posted: QueryDict | None = None) -> None:
+        super().__init__(posted)
+        self._slug = workspace.slug
+
+    def clean_slug(self) -> str:
+        """Return the slug. Raises ValidationError for another workspace's."""
+        slug: str = self.cleaned_data["slug"]
+        if slug != self._slug:
+            raise forms.ValidationError(_("This is not %(slug)s.") % {"slug": self._slug})
+        return slug
+
+
+class SettingsForm(forms.Form):
+    """Settings of one section; the general one has name and slug. An empty field restores the default."""
+
+    name = forms.CharField(label=_("Name"), max_length=MAX_NAME_CHARS, widget=_PLAIN)
+    slug = forms.CharField(
+        label=_("URL name"),
+        max_length=63,
+        widget=_PLAIN,
+        help_text=_("Lower-case letters, digits and hyphens. Links with the old one stop working."),
+    )
+
+    def __init__(self, workspace: Workspace, section: str, posted: QueryDict | None = None) -> None:
+        initial = {name: _format_value(value) for name, value in workspace.settings.items()}
+        super().__init__(posted, initial={**initial, "name": workspace.name, "slug": workspace.slug})
+        if section != "general":
+            del self.fields["name"], self.fields["slug"]
+        self._known = tuple(known for known in known_preferences().values() if known.section == section)
+        for known in self._known:
+            self.fields[known.name] = _create_field(known, initial.get(known.name, ""))
+
+    def clean(self) -> dict[str, Any]:
+        """Return the values by name, None for a default; errors are added to their fields."""
+        cleaned = super().clean() or {}
+        for known in self._known:
+            text = cleaned.get(known.name, "")
+            if text == "":
+                cleaned[known.name] = None
+                continue
+            try:
+                cleaned[known.name] = known.validate(_parse_value(text, known.default))
+            except ValueError as error:
+                self.add_error(known.name, str(error))
+        return cleaned
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields of `change_workspace`; the settings of other sections stay."""
+        settings = dict(self.cleaned_data)
+        named: dict[str, Any] = {name: settings.pop(name) for name in ("name", "slug") if name in settings}
+        return {**named, "settings": settings}
+
+
+def _create_field(known: Preference, stored: str) -> forms.Field:
+    default = "" if known.default is None else _format_value(known.default)
+    field_options: dict[str, Any] = {"label": known.label, "help_text": known.about, "required": False}
+    choices = _YES_NO if isinstance(known.default, bool) else tuple(known.choices() if known.choices else ())
+    if not choices:
+        is_number = isinstance(known.default, int | float)
+        attributes = {"autocomplete": "off", "placeholder": default}
+        attributes |= {"inputmode": "decimal"} if is_number else {}
+        return forms.CharField(max_length=4_000, widget=forms.TextInput(attrs=attributes), **field_options)
+    if stored and stored not in dict(choices):  # an embedder that the operator has removed stays visible
+        choices = (*choices, (stored, stored))
+    named = dict(choices).get(default, default or _("chosen by the server"))
+    return forms.ChoiceField(
+        choices=[("", format_lazy(_("Default: {name}"), name=named)), *choices], **field_options
+    )
+
+
+def _format_value(value: Any) -> str:
+    """Return a setting's value as form input."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _parse_value(text: str, default: Any) -> Any:
+    """Return form input as a value of the default's type. Raises ValueError."""
+    if isinstance(default, bool):
+        return text == "true"
+    if isinstance(default, int | float):
+        try:
+            return int(text) if isinstance(default, int) else float(text)
+        except ValueError:
+            wrong = _("Enter a whole number.") if isinstance(default, int) else _("Enter a number.")
+            raise ValueError(wrong) from None
+    return text
 
 
 class SettingsPage(FormPage):

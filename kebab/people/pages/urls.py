@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from kebab.people.pages.access import AccessPage
 from kebab.people.pages.audit import AuditDownload, AuditPage
 from kebab.people.pages.groups import (
     GroupAddition,
@@ -11,7 +10,15 @@ from kebab.people.pages.groups import (
     delete_shown_group,
     remove_member_from_group,
 )
-from kebab.people.pages.members import PeoplePage, PersonPage, change_groups, remove_person, renew, withdraw
+from kebab.people.pages.members import (
+    AccessPage,
+    PeoplePage,
+    PersonPage,
+    change_groups,
+    remove_person,
+    renew,
+    withdraw,
+)
 from kebab.people.pages.settings import SettingsPage, WorkspaceDeletion
 from kebab.people.pages.tokens import TokenPage, TokensPage, revoke
 

@@ -31,7 +31,7 @@ class Command(KebabCommand):
         add_workspace(parser)
 
     def run_command(self, *, workspace: str | None, **options: Any) -> None:
-        from search.mcp.stdio import serve_stdio  # every process loads all command modules, few need MCP
+        from search.mcp.server import serve_stdio  # every process loads all command modules, few need MCP
 
         serve_stdio(_build_admission(workspace))
 

@@ -15,7 +15,7 @@ from kebab.wire import adapter_of, locate_error
 from search.libraries.context import DEFAULT_TOKENS as LIBRARY_TOKENS
 from search.libraries.context import MAX_TOKENS as MOST_LIBRARY_TOKENS
 from search.libraries.ids import MAX_ID_CHARS
-from search.mcp.tools.json_schemas import without_refs
+from search.mcp.tools.outputs import without_refs
 from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.errors import preview

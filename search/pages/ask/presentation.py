@@ -1,4 +1,4 @@
-"""View models of answers and their sources."""
+"""View models of answers and their sources: outcomes in words, text with numbers, cited passages."""
 
 import re
 import uuid
@@ -12,21 +12,114 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
-from search.answers import Answer, AnswerCitation, AnswerHit, AnswerState
+from search.answers import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState
 from search.answers.citation_check import CheckedCitation, CitationState
+from search.answers.prompt import MARKER
 from search.api.querysets import chunk_in_context
 from search.documents.addresses import place_path
 from search.models import Chunk
-from search.pages.ask.answer_text import render_answer, text_with_sources
-from search.pages.ask.labels import OutcomeLabel, outcome_label
 from search.pages.document.highlighted_code import Code, highlight_lines, language_of_path
 from search.pages.markdown.fragments import render_code, render_fragment
 from search.pages.markdown.tokens import is_markdown
 from search.pages.search.hits import subheadings
+
+
+def render_answer(
+    text: str, answer_id: uuid.UUID, citations: Mapping[int, "ShownCitation"], *, opened: int | None = None
+) -> SafeString:
+    """Return the text as HTML; markers without a citation stay text. `opened` is open beside it."""
+
+    def link(marker: str) -> SafeString | None:
+        number = marker[2:-1]
+        cited = citations.get(int(number))
+        if cited is None or number != str(cited.found.n):
+            return None
+        return _link(answer_id, cited, is_opened=cited.found.n == opened)
+
+    return render_fragment(text, pattern=MARKER, replace=link)
+
+
+def _link(answer_id: uuid.UUID, cited: "ShownCitation", *, is_opened: bool) -> SafeString:
+    return format_html(
+        '<a class="marker" href="#cited-{id}-{n}" hx-get="{address}" hx-target="#beside-{id}"'
+        ' title="{title}"{current}><span class="visually-hidden">{source} </span>{n}</a>',
+        id=answer_id,
+        n=cited.found.n,
+        address=cited.passage_address,
+        title=(cited.found.title or cited.found.citation.path)[:120],
+        current=SafeString(' aria-current="true"' if is_opened else ""),
+        source=gettext("Source"),
+    )
+
+
+def text_with_sources(question: str, text: str, citations: Sequence["ShownCitation"]) -> str:
+    """Return question, answer and numbered sources as text."""
+    answer = re.sub(MARKER, r"[\1]", text)
+    sources = "\n".join(f"[{each.found.n}] {each.found.title} ({each.found.uri})" for each in citations)
+    return "\n\n".join(filter(None, (question, answer, sources)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeLabel:
+    """The outcome of an answer in words."""
+
+    label: str
+    #: '', 'good' or 'bad': the CSS class that colours the state.
+    kind: str
+    meaning: str
+
+
+_UNANSWERED: Final = _("Nothing in your documents answers this.")
+_REASONS: Final[Mapping[AnswerReason, Promise]] = {
+    AnswerReason.NO_CHUNKS: _("No document that you can access matches this question."),
+    AnswerReason.SCORE_GATE: _UNANSWERED,
+    AnswerReason.NOT_COVERED: _UNANSWERED,
+    AnswerReason.EMPTY: _("The model returned no text."),
+    AnswerReason.NO_MARKER: _("It names no source."),
+    AnswerReason.UNKNOWN_MARKER: _("It names a source that doesn’t exist."),
+    AnswerReason.MODEL_TIMEOUT: _("The model took too long."),
+    AnswerReason.MODEL_DIED: _("The model stopped before the end."),
+    AnswerReason.RATE_LIMITED: _("The model has too many requests right now."),
+    AnswerReason.MODEL_REFUSED: _("The model refused to answer."),
+    AnswerReason.MODEL_UNAVAILABLE: _("The model can’t be reached right now."),
+    AnswerReason.STOPPED: _("You stopped it before the end."),
+}
+
+
+def outcome_label(answer: Answer) -> OutcomeLabel:
+    """Return the label of an answer's state, with the reason as its meaning."""
+    reason = "" if answer.reason is None else str(_REASONS[answer.reason])
+    match answer.state:
+        case AnswerState.GROUNDED:
+            return OutcomeLabel(
+                label=gettext("Answer with sources"),
+                kind="good",
+                meaning=gettext("Each number opens its source."),
+            )
+        case AnswerState.EXTRACTIVE:
+            return OutcomeLabel(
+                label=gettext("Quoted from your documents"),
+                kind="good",
+                meaning=gettext("AI answers are off."),
+            )
+        case AnswerState.REFUSED:
+            return OutcomeLabel(label=gettext("No answer"), kind="", meaning=reason)
+        case AnswerState.UNGROUNDED:
+            return OutcomeLabel(label=gettext("Don’t rely on this"), kind="bad", meaning=reason)
+        case AnswerState.FAILED:
+            return OutcomeLabel(label=gettext("Incomplete"), kind="bad", meaning=_with_remedy(answer, reason))
+
+
+def _with_remedy(answer: Answer, reason: str) -> str:
+    partial_text = gettext("The part received so far is below.") if answer.text else ""
+    remedy = "" if answer.reason is AnswerReason.STOPPED else gettext("Try again in a moment.")
+    return " ".join(filter(None, (reason, partial_text, remedy)))
+
 
 #: Passages on each side, and the most characters shown of each.
 NEIGHBOURS: Final = 1

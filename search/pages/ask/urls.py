@@ -2,8 +2,15 @@
 
 from django.urls import path
 
-from search.pages.ask.history import AnswerCheckPage, AnswersPage, ConversationPage, delete_kept_answer
-from search.pages.ask.views import AnswerPage, AskPage, CitationPage
+from search.pages.ask.views import (
+    AnswerCheckPage,
+    AnswerPage,
+    AnswersPage,
+    AskPage,
+    CitationPage,
+    ConversationPage,
+    delete_kept_answer,
+)
 
 urlpatterns = [
     path("w/<str:slug>/ask", AskPage.as_view(), name="ask"),

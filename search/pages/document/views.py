@@ -26,14 +26,12 @@ from search.documents.addresses import place_path
 from search.documents.pdf_render.page import PageNotDrawn, page_png
 from search.models import Chunk, Document, MediaKind
 from search.pages.bookmarks import bookmark_address, bookmarked
-from search.pages.document.cited_range import CitedRange
+from search.pages.document.cited_range import CitedRange, place_label, source_link
 from search.pages.document.media import SHOWN_PICTURES, CueReading, PageReading, PictureReading
 from search.pages.document.outline import Section, build_outline
-from search.pages.document.place import place_label
 from search.pages.document.query_words import QueryWords
 from search.pages.document.related import RelatedDocuments
 from search.pages.document.rendition import RenditionReading
-from search.pages.document.source_link import source_link
 from search.pages.document.window import AnyReading, RenderedReading, document_views, read_document
 from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput

@@ -1,4 +1,4 @@
-"""Further hits of a search, and votes on hits."""
+"""Further hits of a search, votes on hits, and the quote that answers a question best."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,10 +13,16 @@ from django_htmx.http import reswap, retarget
 from kebab.errors import Problem
 from kebab.identity.caller import Need
 from kebab.identity.models import Role, TokenScope, Workspace
-from kebab.pages.page import HtmxHttpRequest, PostAction, apply_problem
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage, apply_problem
+from search.answers import quote_answer
+from search.answers.prompt import MARKER
+from search.api.answers.views import ASK
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
 from search.evaluation.feedback import record_feedback
+from search.pages.ask.form import QuestionInput
+from search.pages.ask.presentation import place_address
+from search.pages.markdown.fragments import render_fragment
 from search.pages.search.form import SearchInput
 from search.pages.search.hits import present_hits
 from search.pages.search.views import SearchingPage, count_found, is_partial, more_address, search_address
@@ -102,3 +108,28 @@ def vote(page: PostAction) -> HttpResponse:
     workspace = page.access.workspace
     more = more_address(workspace, search_input, given["cursor"])
     return redirect((more or search_address(workspace, search_input)) + place)
+
+
+class QuotedAnswer(WorkspacePage):
+    """A part of the search page, which is fetched once the results of a question are shown."""
+
+    need = ASK
+    tab = "search"
+
+    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
+        """Return the quote with its place; nothing if no passage answers. Raises InvalidQuery."""
+        asked = SearchInput.from_parameters(request.GET)
+        request_of_text = QuestionInput(question=asked.text).build_request(workspace)
+        question = replace(request_of_text, filters=asked.search_filters())
+        quoted = quote_answer(workspace, self.access.reader, question)
+        if quoted is None:
+            return HttpResponse("")
+        text, citation = quoted
+        return self.render(
+            request,
+            "search/quoted_answer.html",
+            asked=asked,
+            html=render_fragment(MARKER.sub("", text).strip()),
+            citation=citation,
+            address=place_address(workspace, citation),
+        )

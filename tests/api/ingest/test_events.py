@@ -13,9 +13,9 @@ from ingest.api.jobs import views
 from ingest.models import Job, JobState
 from kebab.identity.models import Membership, Role
 from kebab.identity.tokens import mint_token
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from kebab.people.token_lifecycle import mark_revoked
+from kebab.people.workspaces import delete_workspace
 from search.corpus import ensure_source
 from tests.support.actors import make_member
 from tests.support.api import address

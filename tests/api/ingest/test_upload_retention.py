@@ -13,8 +13,8 @@ from ingest.jobs.items import worker
 from ingest.jobs.queue.request import cancel, request_version_deletion
 from ingest.jobs.queue.retention import release_expired
 from ingest.models import Job, Unreadable
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.blobs import blob_name, has_blob
 from search.models import Document, Source

@@ -4,8 +4,8 @@ import pytest
 from django.test import override_settings
 
 from kebab.identity.tokens import mint_token
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from tests.api.mcp import shelf as shelves
 from tests.api.mcp.clients import ERAS, Line, environment
 from tests.api.mcp.shelf import Shelf, fill

@@ -12,9 +12,8 @@ from kebab.identity.caller import Caller, token_access
 from kebab.identity.tokens import mint_token, verify_token
 from kebab.observability.metrics.refusals import PROBLEMS
 from search.mcp import server
-from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.server import mcp_server
-from search.mcp.threads import answer_in_thread
+from search.mcp.threads import Lane, Lanes, answer_in_thread
 from search.mcp.tools import registry
 from tests.api.mcp.clients import PATIENCE_S, Line, text_of
 from tests.api.mcp.shelf import commit

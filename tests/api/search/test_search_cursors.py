@@ -3,8 +3,8 @@
 import pytest
 
 from kebab.identity.models import Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from search.corpus import delete_documents
 from search.engine import pages as paging
 from search.engine.ranking_snapshot import ResultSnapshot

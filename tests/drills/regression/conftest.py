@@ -8,8 +8,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from ingest.cli.demo.corpus import write_corpus
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from search.embedders import configured
 from search.mirror import local_mirrors
 from tests.drills.evaluation import handbook

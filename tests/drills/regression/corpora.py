@@ -10,8 +10,8 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from kebab.identity.models import Group, Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.tenancy.roles import owner_connection
 from search.corpus import replace_documents
 from search.embedders.configured import configured_embedder, embedded_text

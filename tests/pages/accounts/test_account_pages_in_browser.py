@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from kebab.identity.caller import Caller, member_access, readable_memberships
 from kebab.identity.models import Role, User
-from kebab.people.invitations.lifecycle import invite
+from kebab.people.invitations import invite
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD
 from tests.support.browser import needs_browser
 

@@ -5,7 +5,7 @@ from django.test import Client
 
 from kebab.identity.caller import Caller, member_access, readable_memberships
 from kebab.identity.models import Membership, Role, User
-from kebab.people.invitations.lifecycle import find_invitation, invite, withdraw_invitation
+from kebab.people.invitations import find_invitation, invite, withdraw_invitation
 from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db

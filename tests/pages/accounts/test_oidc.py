@@ -12,7 +12,7 @@ from django.test import Client
 
 from kebab.accounts.oidc import adapters
 from kebab.identity.models import AuditEvent, Role, User
-from kebab.people.invitations.lifecycle import invite, withdraw_invitation
+from kebab.people.invitations import invite, withdraw_invitation
 from kebab.people.operator import command_line_access
 from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
 from tests.pages.accounts.provider import CLIENT_ID, CLIENT_SECRET, running_provider

@@ -17,9 +17,9 @@ from django.utils.http import urlsafe_base64_encode
 from kebab.identity.caller import Caller, member_access, readable_memberships
 from kebab.identity.models import Group, GroupMember, Membership, OAuthClient, Role, User, Workspace
 from kebab.identity.tokens import mint_token
-from kebab.people.deletion import delete_workspace
-from kebab.people.invitations.lifecycle import invite
+from kebab.people.invitations import invite
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.webhooks.endpoints import create_endpoint, send_test
 from search.mirror import local_mirrors
 from search.models import Source

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from kebab.identity.models import Role, User
 from kebab.identity.tokens import mint_token
 from kebab.people.groups import create_group
-from kebab.people.invitations.lifecycle import invite
+from kebab.people.invitations import invite
 from kebab.people.operator import command_line_access
 from tests.pages.search.shelf import make_member
 from tests.support.browser import needs_browser

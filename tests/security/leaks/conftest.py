@@ -7,8 +7,8 @@ import pytest
 from django.test import override_settings
 
 from kebab.identity.models import User
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors
 from tests.security.leaks.callers import UNKNOWN, Caller, make_callers, rejected_callers

@@ -17,9 +17,8 @@ from ingest.models import OPEN_STATES, Job
 from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
 from kebab.cli.errors import CliError
 from kebab.identity.models import Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access, command_line_caller
-from kebab.people.workspaces import create_workspace
+from kebab.people.workspaces import create_workspace, delete_workspace
 from kebab.stack.supervisor.state import running_state
 from kebab.tenancy.current_workspace import acting_in
 from search.embedders.base import Embedder

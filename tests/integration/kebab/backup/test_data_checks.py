@@ -15,8 +15,8 @@ from django.db.models.functions import Now
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
 from kebab.identity.models import Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from search.corpus.blobs import blob_name, list_blobs, store_blob
 from search.corpus.replace import append_changes
 from search.engine.cursors import cursor_store

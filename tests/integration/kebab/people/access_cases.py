@@ -11,8 +11,7 @@ from django.db import transaction
 from kebab.identity.caller import Caller
 from kebab.identity.models import Group, GroupMember, Membership, Role, TokenScope
 from kebab.identity.tokens import mint_token, readable_tokens
-from kebab.people.access_report import explain_access
-from kebab.people.api_operations import operations
+from kebab.people.access_report import explain_access, operations
 from search.models import Document, Source, SourceReader
 from tests.support.actors import bearer_client, make_member, person_client
 from tests.support.corpus import write

@@ -9,8 +9,7 @@ from kebab.identity.caller import Caller
 from kebab.identity.models import ApiToken, Group, Role, User
 from kebab.identity.tokens import mint_token, readable_tokens
 from kebab.people import access_report as simulator
-from kebab.people.access_report import explain_access
-from kebab.people.api_operations import operations
+from kebab.people.access_report import explain_access, operations
 from search.models import Source
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - `corpus` calls `fill`
     callers,

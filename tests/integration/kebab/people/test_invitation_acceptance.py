@@ -7,7 +7,7 @@ from django.utils import timezone
 from kebab.errors import Conflict, Forbidden, NotFound
 from kebab.identity.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, User
 from kebab.people.groups import create_group, delete_group
-from kebab.people.invitations.lifecycle import (
+from kebab.people.invitations import (
     accept_as_new_user,
     accept_invitation,
     find_invitation,

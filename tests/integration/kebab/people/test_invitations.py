@@ -9,7 +9,7 @@ from django.utils import timezone
 from kebab.errors import InvalidRequest
 from kebab.http.api.models import IdempotencyKey
 from kebab.identity.models import AuditEvent, Invitation, Role, User
-from kebab.people.invitations.lifecycle import find_invitation, invite
+from kebab.people.invitations import find_invitation, invite
 from kebab.people.operator import command_line_access
 from tests.integration.kebab.people.invitations import ADDRESS, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, member_client, person_client

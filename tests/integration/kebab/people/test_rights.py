@@ -7,7 +7,7 @@ import pytest
 from kebab.identity.models import ApiToken, Group, GroupMember, Invitation, Membership, Role
 from kebab.identity.tokens import mint_token
 from kebab.people.groups import create_group
-from kebab.people.invitations.lifecycle import invite
+from kebab.people.invitations import invite
 from kebab.people.operator import command_line_access
 from tests.support.actors import make_member, member_client, token_client
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kebab.identity.models import Role
-from kebab.people.api_operations import operations
+from kebab.people.access_report import operations
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - fill is called by the fixture
     callers,
     compare_permissions,

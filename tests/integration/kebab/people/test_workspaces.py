@@ -3,7 +3,7 @@ from django.db import connection
 from rest_framework.exceptions import ValidationError
 
 from kebab.identity.models import AuditEvent, Membership, Role, Workspace
-from kebab.people import audit, deletion
+from kebab.people import audit, workspaces
 from kebab.people.api.workspaces import PreferencesField
 from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspace_settings.registry import Preference, preference
@@ -119,7 +119,7 @@ def test_deletion_may_take_longer_than_the_limit_of_statements(transactional_db,
         set_contributions(monkeypatch, deletion_hooks=(lambda gone: cursor.execute("SELECT pg_sleep(0.3)"),))
         cursor.execute("SET statement_timeout = '200ms'")
         try:
-            deletion.delete_workspace(command_line_access(workspace))
+            workspaces.delete_workspace(command_line_access(workspace))
             cursor.execute("SHOW statement_timeout")
             assert cursor.fetchone() == ("200ms",)
         finally:

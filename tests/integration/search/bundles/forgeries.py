@@ -11,8 +11,7 @@ import apsw
 import numpy as np
 
 from kebab.identity.models import Workspace
-from search.bundles.export import export_bundle
-from search.bundles.format.draft import compress_body
+from search.bundles.export import compress_body, export_bundle
 from search.bundles.format.layout import MAX_ROW_BYTES, SECTIONS, select_statement
 from search.bundles.format.open_bundle import RowDigest, check_ends, seal
 from search.bundles.format.values import canonical_json

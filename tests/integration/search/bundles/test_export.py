@@ -9,8 +9,7 @@ from ingest.blob_cleanup import release_blobs
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.bundles import export
 from search.bundles.errors import BundleExists
-from search.bundles.export import _Export, export_bundle
-from search.bundles.format.draft import open_draft
+from search.bundles.export import _Export, export_bundle, open_draft
 from search.bundles.importer import loader
 from search.bundles.importer.importer import ImportRequest, import_bundle
 from search.corpus import delete_documents

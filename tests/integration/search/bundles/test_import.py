@@ -10,8 +10,8 @@ from ingest.jobs.queue import hints
 from kebab.errors import Conflict
 from kebab.health.checks import CheckStatus
 from kebab.identity.models import AuditEvent, Membership, User, Workspace
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.roles import owner_connection
 from search.analysis import UNSTEMMED_WORDS, register_tokenizer

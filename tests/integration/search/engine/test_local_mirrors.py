@@ -7,8 +7,8 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import OperationalError
 
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.runtime import role
 from search.corpus.blobs import blob_name, store_blob
 from search.mirror import local_mirrors, schema

@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from kebab.people.deletion import delete_workspace
+from kebab.people.workspaces import delete_workspace
 from search.evaluation.feedback import record_feedback
 from search.evaluation.run_topics import evaluate
 from search.evaluation.runs import execute_run, open_run

@@ -10,7 +10,7 @@ from psycopg.errors import LockNotAvailable
 from kebab.contributions import contributions
 from kebab.identity.models import Role, Workspace
 from kebab.identity.reader import Reader
-from kebab.people import deletion
+from kebab.people import workspaces
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.roles import OWNER, owner_connection
@@ -84,7 +84,7 @@ def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(
 
     hooks = (look, *contributions("deletion_hooks"))  # the first is called last
     set_contributions(monkeypatch, deletion_hooks=hooks)
-    deletion.delete_workspace(command_line_access(indexed_space.workspace))
+    workspaces.delete_workspace(command_line_access(indexed_space.workspace))
     assert seen == [0]
     assert not has_index(indexed_space)
 

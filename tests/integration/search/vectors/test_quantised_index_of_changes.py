@@ -6,8 +6,8 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F
 
 from kebab.identity.reader import Reader
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.roles import owner_connection
 from search.access.scope import resolve_scope

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from search.answers.closeness import measure_closeness
+from search.answers.passages import measure_closeness
 from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.retrieval.types import VectorWindow
 

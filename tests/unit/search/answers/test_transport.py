@@ -7,7 +7,7 @@ import pytest
 
 from kebab.http_client.connections import ResponseTooLarge
 from kebab.http_client.decompress import make_inflater
-from search.answers.model.transport import MAX_ANSWER_BYTES, MAX_PARSED_BYTES, CallBody
+from search.answers.model.chat_model import MAX_ANSWER_BYTES, MAX_PARSED_BYTES, CallBody
 
 
 def read(*pieces, encoding=""):

@@ -11,8 +11,8 @@ from ingest.connectors.git.local_copy import lock_copy
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.request import cancel, request_source_deletion, request_sync
 from ingest.models import Job
-from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
+from kebab.people.workspaces import delete_workspace
 from search.corpus import ensure_source
 from search.models import Document, Source
 from tests.integration.ingest.connectors.git.documents import place_of, texts

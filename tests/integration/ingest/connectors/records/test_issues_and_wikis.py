@@ -3,8 +3,7 @@
 import pytest
 
 from search.models import Document
-from search.pages.document.cited_range import CitedRange
-from search.pages.document.source_link import source_link
+from search.pages.document.cited_range import CitedRange, source_link
 from tests.integration.ingest.connectors.records.issue_hosts import github_host, gitlab_host
 from tests.integration.ingest.connectors.records.wiki_host import wiki_host
 from tests.support.jobs import counts, failure, indexed_texts, sync

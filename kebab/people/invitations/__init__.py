@@ -1,1 +1,0 @@
-"""Invitations: life cycle, mail and rate limits."""
