@@ -9,7 +9,7 @@ from kebab.admin.site import site
 from kebab.health.views import StatusView
 from kebab.http.admission.fair_queue import Usage
 from kebab.http.api.openapi_document import AgentDocumentView, DocumentView
-from kebab.pages.styles_page import StylesPage
+from kebab.pages.styles_page import styles_page
 
 api: list[URLPattern | URLResolver] = [
     path("", include("search.api.urls")),
@@ -29,7 +29,7 @@ urlpatterns = [
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),
-    path("styles", StylesPage.as_view(), name="styles"),
+    path("styles", styles_page.as_view(), name="styles"),
     path("api/schema/agent/", AgentDocumentView.as_view(), name="schema-agent"),
     path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -21,8 +20,8 @@ from kebab.accounts.forms import THEMES, TIME_ZONES, ProfileForm
 from kebab.accounts.sign_in import end_sessions
 from kebab.identity.models import ApiToken, User
 from kebab.middleware import Middleware
-from kebab.pages.page import Page
-from kebab.people.pages.tokens import PersonalTokenForm
+from kebab.pages.page import Page, PostPage
+from kebab.people.pages.tokens import PersonalTokenForm, token_options
 from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -37,82 +36,59 @@ class ProfilePage(Page):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return the page."""
-        return self._render(request, ProfileForm(instance=person_of(request)))
+        return render_profile(request)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Save the form, or show it again with what is wrong."""
         form = ProfileForm(request.POST, instance=person_of(request))
         if not form.is_valid():
-            return self._render(request, form, status=400)
+            return render_profile(request, status=400, form=form)
         form.save()
         messages.success(request, _("Profile saved"))
         return redirect("profile")
 
-    def _render(self, request: HttpRequest, form: ProfileForm, *, status: int = 200) -> HttpResponse:
-        return render_profile(request, status=status, form=form)
+
+@PostPage.of()
+def create_token(page: PostPage) -> HttpResponse:
+    """Create a token that acts for the person, its secret in this answer alone, or show the form again."""
+    form = PersonalTokenForm(page.request.POST)
+    if not form.is_valid():
+        return render_profile(page.request, status=400, token_form=form)
+    made, secret = issue_personal_token(person_of(page.request), **token_options(form))
+    return render_profile(page.request, made=made, secret=secret)
 
 
-class CreateToken(Page):
-    """Creates a token that acts for the person; its secret is in this answer alone."""
-
-    http_method_names = ("post",)
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Create the token, or show the form again with what is wrong."""
-        form = PersonalTokenForm(request.POST)
-        if not form.is_valid():
-            return render_profile(request, status=400, token_form=form)
-        options = dict(form.cleaned_data)
-        days = options.pop("expires_in_days")
-        expires_at = None if days is None else timezone.now() + timedelta(days=days)
-        made, secret = issue_personal_token(person_of(request), **options, expires_at=expires_at)
-        return render_profile(request, made=made, secret=secret)
+@PostPage.of()
+def revoke_token(page: PostPage, token_id: uuid.UUID) -> HttpResponse:
+    """Revoke a token of the person. Raises NotFound, which becomes a page."""
+    revoke_personal_token(person_of(page.request), token_id)
+    messages.success(page.request, _("Token revoked"))
+    return redirect("profile")
 
 
-class RevokeToken(Page):
-    """Revokes a token of the person."""
-
-    http_method_names = ("post",)
-
-    def post(self, request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
-        """Revoke the token. Raises NotFound, which becomes a page."""
-        revoke_personal_token(person_of(request), token_id)
-        messages.success(request, _("Token revoked"))
-        return redirect("profile")
-
-
-class SetTheme(Page):
-    """Sets the theme of the person's pages, and returns to the page from which it was set."""
-
-    http_method_names = ("post",)
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the theme; an unknown one means that of the system."""
-        user = person_of(request)
-        theme = request.POST.get("theme", "")
-        user.theme = theme if theme in THEMES else ""
-        user.save(update_fields=["theme"])
-        back = request.headers.get("Referer", "")
-        is_own = url_has_allowed_host_and_scheme(
-            back, {request.get_host()}, require_https=request.is_secure()
-        )
-        return redirect(back if is_own else "profile")
+@PostPage.of()
+def set_theme(page: PostPage) -> HttpResponse:
+    """Store the theme of the person's pages, an unknown one as that of the system, and return to the page."""
+    request, user = page.request, person_of(page.request)
+    theme = request.POST.get("theme", "")
+    user.theme = theme if theme in THEMES else ""
+    user.save(update_fields=["theme"])
+    back = request.headers.get("Referer", "")
+    is_own = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
+    return redirect(back if is_own else "profile")
 
 
-class EndOtherSessions(Page):
-    """Logs the person out on their other devices."""
-
-    http_method_names = ("post",)
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """End all sessions but this one."""
-        ended = end_sessions(person_of(request), except_key=request.session.session_key)
-        messages.success(
-            request,
-            ngettext("Logged out on %(count)d other device.", "Logged out on %(count)d other devices.", ended)
-            % {"count": ended},
-        )
-        return redirect("profile")
+@PostPage.of()
+def end_other_sessions(page: PostPage) -> HttpResponse:
+    """Log the person out on their other devices: end all sessions but this one."""
+    request = page.request
+    ended = end_sessions(person_of(request), except_key=request.session.session_key)
+    messages.success(
+        request,
+        ngettext("Logged out on %(count)d other device.", "Logged out on %(count)d other devices.", ended)
+        % {"count": ended},
+    )
+    return redirect("profile")
 
 
 def person_of(request: HttpRequest) -> User:

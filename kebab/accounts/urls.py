@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from kebab.accounts.oidc.views import ProviderCallback, ProviderRedirect
-from kebab.accounts.profile import CreateToken, EndOtherSessions, ProfilePage, RevokeToken, SetTheme
+from kebab.accounts.profile import ProfilePage, create_token, end_other_sessions, revoke_token, set_theme
 from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (
     INVITATION_COOKIE,
@@ -29,10 +29,10 @@ urlpatterns = [
     path("login/oidc", ProviderRedirect.as_view(), name="oidc"),
     path("login/<slug:provider_id>/callback", ProviderCallback.as_view(), name="openid_connect_callback"),
     path("profile", ProfilePage.as_view(), name="profile"),
-    path("profile/theme", SetTheme.as_view(), name="profile-theme"),
-    path("profile/sessions", EndOtherSessions.as_view(), name="profile-sessions"),
-    path("profile/tokens", CreateToken.as_view(), name="profile-tokens"),
-    path("profile/tokens/<uuid:token_id>/revoke", RevokeToken.as_view(), name="profile-token-revocation"),
+    path("profile/theme", set_theme.as_view(), name="profile-theme"),
+    path("profile/sessions", end_other_sessions.as_view(), name="profile-sessions"),
+    path("profile/tokens", create_token.as_view(), name="profile-tokens"),
+    path("profile/tokens/<uuid:token_id>/revoke", revoke_token.as_view(), name="profile-token-revocation"),
     path("password/change", ChangePassword.as_view(), name="password-change"),
     path("password/reset", RequestReset.as_view(extra_context=_MAIL), name="password-reset"),
     path("password/reset/asked", ResetRequested.as_view(extra_context=_MAIL), name="password-reset-asked"),

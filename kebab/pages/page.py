@@ -24,7 +24,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
 from kebab.contributions import contributions
-from kebab.errors import Forbidden, Problem
+from kebab.errors import Problem
 from kebab.http.api.problems import problem_of
 from kebab.http.api.views import KeysetPage
 from kebab.identity.caller import Access, Need, access_of_request
@@ -75,7 +75,7 @@ class TabGroup:
 def tabs_of(access: Access, current: str) -> list[TabGroup]:
     """Return the tabs that the caller may open, in order; `current` is the route of the open one."""
     allowed = sorted(
-        (tab for tab in contributions("tabs") if _may_open(tab, access)), key=lambda tab: tab.place
+        (tab for tab in contributions("tabs") if tab.need.allows(access)), key=lambda tab: tab.place
     )
     return [
         TabGroup(label=_("Manage") if manages else "", tabs=tuple(_links(tabs, access, current)))
@@ -97,14 +97,6 @@ def _links(tabs: Iterable[Tab], access: Access, current: str) -> Iterable[TabLin
     )
 
 
-def _may_open(tab: Tab, access: Access) -> bool:
-    try:
-        tab.need.check(access)
-    except Forbidden:
-        return False
-    return True
-
-
 logger = logging.getLogger(__name__)
 
 # Workspaces in the menu that switches between them.
@@ -124,9 +116,25 @@ class Page(LoginRequiredMixin, View):
     http_method_names: Sequence[str] = ("get", "head")
     #: Whether the page accepts bodies larger than a form's, and limits them itself before reading.
     limits_body: ClassVar[bool] = False
+    #: The method in whose place `of` puts a function.
+    handler: ClassVar[str] = "get"
     request: HtmxHttpRequest
     #: Contexts that last until the response is created, such as the current workspace.
     context_stack: ExitStack
+
+    @classmethod
+    def of(cls, **attributes: Any) -> "Callable[[Callable[..., HttpResponseBase]], type[Self]]":
+        """Return a decorator that makes a view of a function of the page and the arguments of its address."""
+
+        def make_view(answer: Callable[..., HttpResponseBase]) -> type[Self]:
+            own = {
+                cls.handler: lambda self, *_, **kwargs: answer(self, **kwargs),
+                "__doc__": answer.__doc__,
+                "__module__": answer.__module__,
+            }
+            return type(answer.__name__, (cls,), own | attributes)
+
+        return make_view
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Dispatch the request. Known errors become error pages; the rest is left to Django."""
@@ -162,9 +170,17 @@ class Page(LoginRequiredMixin, View):
         return apply_problem(render(request, "problem.html", {"problem": problem}), problem)
 
 
+class PostPage(Page):
+    """An action without a page of its own: forms on other pages post to it."""
+
+    http_method_names = ("post",)
+    handler: ClassVar[str] = "post"
+
+
 class WorkspacePage(Page):
     """A page of one workspace; users who are no members get the same 404 as for a missing one."""
 
+    handler: ClassVar[str] = "show"
     #: The rights needed to see the page.
     need: ClassVar[Need] = Need(role=Role.VIEWER, scope="any")
     #: The route of the page's tab; '' for none.
@@ -237,23 +253,10 @@ class ActionPage(WorkspacePage):
 
 
 class PostAction(ActionPage):
-    """An action without a page of its own: forms on other pages post to it."""
+    """An action in a workspace without a page of its own: forms on other pages post to it."""
 
     http_method_names = ("post",)
-
-    @classmethod
-    def of(cls, **attributes: Any) -> "Callable[[Callable[..., HttpResponseBase]], type[Self]]":
-        """Return a decorator that makes a view of a function of the page and the arguments of its address."""
-
-        def make_view(act: Callable[..., HttpResponseBase]) -> type[Self]:
-            own = {
-                "act": lambda self, _request, _workspace, **kwargs: act(self, **kwargs),
-                "__doc__": act.__doc__,
-                "__module__": act.__module__,
-            }
-            return type(act.__name__, (cls,), own | attributes)
-
-        return make_view
+    handler: ClassVar[str] = "act"
 
     def finish(self, message: Any, route: str, *args: Any) -> HttpResponse:
         """Redirect to a page of the workspace, which says that the action is done."""

@@ -5,12 +5,11 @@ import json
 from collections.abc import AsyncIterator
 from datetime import date, datetime, time, timedelta
 from io import StringIO
-from typing import Any, ClassVar
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django import forms
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext
@@ -18,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kebab.errors import InvalidRequest
 from kebab.http.api.views import KeysetPage
-from kebab.identity.caller import ADMINS, Need
+from kebab.identity.caller import ADMINS
 from kebab.identity.models import AuditEvent, Workspace
 from kebab.pages.page import WorkspacePage, list_page
 from kebab.people.audit import events_of
@@ -66,35 +65,30 @@ class AuditForm(forms.Form):
         return {**given, "since": _midnight(given["since"]), "until": _midnight(until)}
 
 
-class AuditPage(WorkspacePage):
-    """The audit log, newest first."""
-
-    need: ClassVar[Need] = ADMINS
-    tab: ClassVar[str] = "settings"
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponseBase:
-        """Return the page. Raises InvalidCursor."""
-        form = AuditForm(workspace, request.GET)
-        is_valid = form.is_valid()
-        listed = list_page(self, request, events_of(workspace, **form.filters()), ordering=_NEWEST_FIRST)
-        response = self.render(request, "people/pages/audit.html", form=form, section="audit", list=listed)
-        response.status_code = 200 if is_valid else 400
-        return response
+@WorkspacePage.of(need=ADMINS, tab="settings")
+def audit_page(page: WorkspacePage) -> HttpResponseBase:
+    """Return the audit log, newest first. Raises InvalidCursor."""
+    form = AuditForm(page.access.workspace, page.request.GET)
+    is_valid = form.is_valid()
+    events = events_of(page.access.workspace, **form.filters())
+    listed = list_page(page, page.request, events, ordering=_NEWEST_FIRST)
+    response = page.render(page.request, "people/pages/audit.html", form=form, section="audit", list=listed)
+    response.status_code = 200 if is_valid else 400
+    return response
 
 
-class AuditDownload(AuditPage):
-    """The same events as a CSV file, the newest CSV_ROWS of them."""
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponseBase:
-        """Return the file, which is streamed. Raises InvalidRequest."""
-        form = AuditForm(workspace, request.GET)
-        if not form.is_valid():
-            raise InvalidRequest(gettext("Choose an event type, a person and dates that the page offers."))
-        return StreamingHttpResponse(
-            _csv_lines(workspace, events_of(workspace, **form.filters())),
-            content_type="text/csv; charset=utf-8",
-            headers={"Content-Disposition": f'attachment; filename="{workspace.slug}-audit.csv"'},
-        )
+@WorkspacePage.of(need=ADMINS, tab="settings")
+def audit_download(page: WorkspacePage) -> HttpResponseBase:
+    """Return the newest CSV_ROWS of the same events as a streamed CSV file. Raises InvalidRequest."""
+    workspace = page.access.workspace
+    form = AuditForm(workspace, page.request.GET)
+    if not form.is_valid():
+        raise InvalidRequest(gettext("Choose an event type, a person and dates that the page offers."))
+    return StreamingHttpResponse(
+        _csv_lines(workspace, events_of(workspace, **form.filters())),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{workspace.slug}-audit.csv"'},
+    )
 
 
 async def _csv_lines(workspace: Workspace, events: "QuerySet[AuditEvent]") -> AsyncIterator[str]:

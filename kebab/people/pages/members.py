@@ -2,8 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +14,7 @@ from kebab.database.querysets import first_or_not_found
 from kebab.errors import NotFound
 from kebab.http.site_address import site_address
 from kebab.identity.caller import ADMINS, Need
-from kebab.identity.models import Invitation, Membership, Role, Workspace
+from kebab.identity.models import Invitation, Role, Workspace
 from kebab.pages.page import WorkspacePage, list_page
 from kebab.people.access_report import explain_access, find_caller
 from kebab.people.groups import set_groups
@@ -82,14 +81,6 @@ def renew(page: PeopleAction, invitation_id: uuid.UUID) -> HttpResponse:
     return redirect("people", page.access.workspace.slug)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRow:
-    """A member with the names of their groups."""
-
-    membership: Membership
-    groups: tuple[str, ...]
-
-
 class PeoplePage(FormPage):
     """The members of the workspace, and its open invitations."""
 
@@ -112,7 +103,13 @@ class PeoplePage(FormPage):
         context |= {
             "form": InvitationForm(self.access, initial={"role": Role.VIEWER}) if form is None else form,
             "list": listed,
-            "members": [_member_row(row, named) for row in listed.rows],
+            "members": [
+                {
+                    "membership": row,
+                    "groups": sorted(named[group] for group in row.group_ids if group in named),
+                }
+                for row in listed.rows
+            ],
             "invitations": open_invitations(workspace),
             "granted": {role.value: role.label for role in roles_for(self.access)},
         }
@@ -174,39 +171,32 @@ def remove_person(page: PeopleAction, user_id: int) -> HttpResponse:
     return page.finish(_("Member removed"), "people")
 
 
-def _member_row(membership: Any, named: dict[uuid.UUID, str]) -> MemberRow:
-    names = sorted(named[group] for group in membership.group_ids if group in named)
-    return MemberRow(membership=membership, groups=tuple(names))
+@WorkspacePage.of(need=ADMINS, tab="people")
+def access_page(page: WorkspacePage, **named: Any) -> HttpResponse:
+    """Return the access report of a member or a token, for owners and admins. Raises NotFound.
 
-
-class AccessPage(WorkspacePage):
-    """The access report of a member or a token, for owners and admins."""
-
-    need: ClassVar[Need] = ADMINS
-    tab: ClassVar[str] = "people"
-
-    def show(self, request: HttpRequest, workspace: Workspace, **named: Any) -> HttpResponse:
-        """Return the report on all sources, or on the `source` or `document` of the query; one that doesn't
-        exist is marked as unknown. Raises NotFound.
-        """
-        caller = find_caller(workspace, **named)
-        source, document = (request.GET.get(name, "").strip()[:63] for name in ("source", "document"))
-        try:
-            item: dict[str, Any] = {"source": source or None}
-            if document:
-                item = {"document": _parse_id(document)}
-            report, is_unknown = explain_access(workspace, caller, **item), False
-        except NotFound:
-            report, is_unknown = explain_access(workspace, caller), True
-        return self.render(
-            request,
-            "people/pages/access.html",
-            report=report,
-            back=reverse("person" if "user_id" in named else "token", args=[workspace.slug, *named.values()]),
-            source=source,
-            document=document,
-            is_unknown=is_unknown,
-        )
+    It is on all sources, or on the `source` or `document` of the query; one that doesn't exist is marked as
+    unknown.
+    """
+    request, workspace = page.request, page.access.workspace
+    caller = find_caller(workspace, **named)
+    source, document = (request.GET.get(name, "").strip()[:63] for name in ("source", "document"))
+    try:
+        item: dict[str, Any] = {"source": source or None}
+        if document:
+            item = {"document": _parse_id(document)}
+        report, is_unknown = explain_access(workspace, caller, **item), False
+    except NotFound:
+        report, is_unknown = explain_access(workspace, caller), True
+    return page.render(
+        request,
+        "people/pages/access.html",
+        report=report,
+        back=reverse("person" if "user_id" in named else "token", args=[workspace.slug, *named.values()]),
+        source=source,
+        document=document,
+        is_unknown=is_unknown,
+    )
 
 
 def _parse_id(text: str) -> uuid.UUID:

@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -68,6 +67,13 @@ class PersonalTokenForm(forms.Form):
     )
 
 
+def token_options(form: PersonalTokenForm) -> dict[str, Any]:
+    """Return the options of a new token, with its expiry as a time, of a valid form."""
+    options = dict(form.cleaned_data)
+    days = options.pop("expires_in_days")
+    return {**options, "expires_at": None if days is None else timezone.now() + timedelta(days=days)}
+
+
 class TokenForm(PersonalTokenForm):
     """A new token of a workspace."""
 
@@ -91,18 +97,6 @@ class RotationForm(forms.Form):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRow:
-    """A token with its group names and its state."""
-
-    token: ApiToken
-    groups: tuple[str, ...]
-    #: JSON of the filters that narrow its searches, '' without any.
-    filters: str
-    #: `works`, `expired` or `revoked`.
-    state: str
-
-
 class TokensPage(FormPage):
     """The tokens, and the form that creates one."""
 
@@ -111,10 +105,7 @@ class TokensPage(FormPage):
         self.form = form = TokenForm(workspace, request.POST)
         if not form.is_valid():
             return self.render_invalid(request, form)
-        options = dict(form.cleaned_data)
-        days = options.pop("expires_in_days")
-        expires_at = None if days is None else timezone.now() + timedelta(days=days)
-        token, secret = issue_token(self.access, **options, expires_at=expires_at)
+        token, secret = issue_token(self.access, **token_options(form))
         return self.page(request, made=token, secret=secret)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
@@ -166,20 +157,15 @@ def _get_token(workspace: Workspace, token_id: uuid.UUID) -> ApiToken:
     return first_or_not_found(_tokens_with_groups(workspace).filter(pk=token_id))
 
 
-def _token_rows(workspace: Workspace, tokens: Any) -> list[TokenRow]:
+def _token_rows(workspace: Workspace, tokens: Any) -> list[dict[str, Any]]:
+    """Return the tokens with group names, filters as JSON, '' without any, and state."""
     named = group_names_by_id(workspace, {group for token in tokens for group in token.group_ids})
     return [
-        TokenRow(
-            token=token,
-            groups=tuple(sorted(named[group] for group in token.group_ids if group in named)),
-            filters=json.dumps(token.filters, ensure_ascii=False) if token.filters else "",
-            state=_state(token),
-        )
+        {
+            "token": token,
+            "groups": sorted(named[group] for group in token.group_ids if group in named),
+            "filters": json.dumps(token.filters, ensure_ascii=False) if token.filters else "",
+            "state": "revoked" if token.revoked_at else "works" if token.is_usable else "expired",
+        }
         for token in tokens
     ]
-
-
-def _state(token: ApiToken) -> str:
-    if token.revoked_at is not None:
-        return "revoked"
-    return "works" if token.is_usable else "expired"

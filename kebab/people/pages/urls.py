@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kebab.people.pages.audit import AuditDownload, AuditPage
+from kebab.people.pages.audit import audit_download, audit_page
 from kebab.people.pages.groups import (
     GroupAddition,
     GroupPage,
@@ -11,9 +11,9 @@ from kebab.people.pages.groups import (
     remove_member_from_group,
 )
 from kebab.people.pages.members import (
-    AccessPage,
     PeoplePage,
     PersonPage,
+    access_page,
     change_groups,
     remove_person,
     renew,
@@ -43,8 +43,8 @@ urlpatterns = [
     path(f"{_W}/tokens", TokensPage.as_view(), name="tokens"),
     path(_TOKEN, TokenPage.as_view(), name="token"),
     path(f"{_TOKEN}/revoke", revoke.as_view(), name="token-revocation"),
-    path(f"{_PERSON}/access", AccessPage.as_view(), name="person-access"),
-    path(f"{_TOKEN}/access", AccessPage.as_view(), name="token-access"),
+    path(f"{_PERSON}/access", access_page.as_view(), name="person-access"),
+    path(f"{_TOKEN}/access", access_page.as_view(), name="token-access"),
     path(f"{_W}/settings", SettingsPage.as_view(), name="settings"),
     path(f"{_W}/settings/search", SettingsPage.as_view(section="search"), name="settings-search"),
     path(
@@ -53,6 +53,6 @@ urlpatterns = [
         name="settings-retention",
     ),
     path(f"{_W}/settings/delete", WorkspaceDeletion.as_view(), name="workspace-deletion"),
-    path(f"{_W}/audit", AuditPage.as_view(), name="audit"),
-    path(f"{_W}/audit.csv", AuditDownload.as_view(), name="audit-csv"),
+    path(f"{_W}/audit", audit_page.as_view(), name="audit"),
+    path(f"{_W}/audit.csv", audit_download.as_view(), name="audit-csv"),
 ]

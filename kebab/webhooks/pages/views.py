@@ -1,14 +1,14 @@
 """Pages of webhooks. A secret is shown once, in the response that created it."""
 
 import uuid
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kebab.identity.caller import ADMINS, Need
+from kebab.identity.caller import ADMINS
 from kebab.identity.models import Workspace
 from kebab.pages.page import WorkspacePage, list_page
 from kebab.people.pages.form_page import FormPage, PeopleAction
@@ -71,17 +71,12 @@ class WebhooksPage(FormPage):
         return self.render(request, "webhooks/webhooks.html", section="webhooks", **context)
 
 
-class WebhookPage(WorkspacePage):
-    """One webhook, and its deliveries."""
-
-    need: ClassVar[Need] = ADMINS
-    tab = "settings"
-
-    def show(self, request: HttpRequest, workspace: Workspace, webhook_id: uuid.UUID) -> HttpResponse:
-        """Return the page, with the newest deliveries first. Raises NotFound."""
-        endpoint = get_endpoint(workspace, webhook_id)
-        listed = list_page(self, request, deliveries_of(endpoint), ordering=("-id",))
-        return self.render(request, "webhooks/webhook.html", webhook=endpoint, list=listed)
+@WorkspacePage.of(need=ADMINS, tab="settings")
+def webhook_page(page: WorkspacePage, webhook_id: uuid.UUID) -> HttpResponse:
+    """Return one webhook, and its deliveries, the newest first. Raises NotFound."""
+    endpoint = get_endpoint(page.access.workspace, webhook_id)
+    listed = list_page(page, page.request, deliveries_of(endpoint), ordering=("-id",))
+    return page.render(page.request, "webhooks/webhook.html", webhook=endpoint, list=listed)
 
 
 @PeopleAction.of(tab="settings")
