@@ -1,7 +1,7 @@
 """Base classes of pages, their tabs and lists: access is checked, and errors become pages."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -52,49 +52,31 @@ class Tab:
 MANAGING = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TabLink:
-    """A tab with its URL, as rendered."""
+def tabs_of(access: Access, current: str) -> list[dict[str, Any]]:
+    """Return the tabs that the caller may open, in order, in groups with a heading, '' for none.
 
-    label: "str | Promise"
-    route: str
-    icon: str
-    address: str
-    is_current: bool
-    badge: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TabGroup:
-    """Tabs listed below one heading; '' for none."""
-
-    label: "str | Promise"
-    tabs: tuple[TabLink, ...]
-
-
-def tabs_of(access: Access, current: str) -> list[TabGroup]:
-    """Return the tabs that the caller may open, in order; `current` is the route of the open one."""
+    `current` is the route of the open one.
+    """
     allowed = sorted(
         (tab for tab in contributions("tabs") if tab.need.allows(access)), key=lambda tab: tab.place
     )
     return [
-        TabGroup(label=_("Manage") if manages else "", tabs=tuple(_links(tabs, access, current)))
+        {
+            "label": _("Manage") if manages else "",
+            "tabs": [
+                {
+                    "label": tab.label,
+                    "route": tab.route,
+                    "icon": tab.icon,
+                    "address": reverse(tab.route, args=[access.workspace.slug]),
+                    "is_current": tab.route == current,
+                    "badge": tab.count(access) if tab.count else 0,
+                }
+                for tab in tabs
+            ],
+        }
         for manages, tabs in groupby(allowed, key=lambda tab: tab.place >= MANAGING)
     ]
-
-
-def _links(tabs: Iterable[Tab], access: Access, current: str) -> Iterable[TabLink]:
-    return (
-        TabLink(
-            label=tab.label,
-            route=tab.route,
-            icon=tab.icon,
-            address=reverse(tab.route, args=[access.workspace.slug]),
-            is_current=tab.route == current,
-            badge=tab.count(access) if tab.count else 0,
-        )
-        for tab in tabs
-    )
 
 
 logger = logging.getLogger(__name__)

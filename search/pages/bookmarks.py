@@ -2,10 +2,9 @@
 
 import uuid
 from collections.abc import Iterable
-from typing import ClassVar
 
 from django.db.models import F
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
@@ -21,25 +20,18 @@ from search.pages.file_kind import file_kind
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 
 
-class BookmarksPage(WorkspacePage):
-    """The documents that the person has bookmarked and may read, the latest bookmark first."""
+@WorkspacePage.of(need=_READ, tab="bookmarks")
+def bookmarks_page(page: WorkspacePage) -> HttpResponse:
+    """Return the documents that the person has bookmarked and may read, the latest bookmark first.
 
-    need: ClassVar[Need] = _READ
-    tab = "bookmarks"
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises InvalidCursor."""
-        marked = visible_documents(workspace, self.access.reader).filter(
-            bookmarks__creator=self.access.identity
-        )
-        listed = list_page(
-            self,
-            request,
-            marked.annotate(marked_at=F("bookmarks__created_at")).select_related("source"),
-            ordering=("-marked_at", "doc_id"),
-        )
-        rows = [(document, file_kind(document.path)) for document in listed.rows]
-        return self.render(request, "search/bookmarks.html", list=listed, rows=rows)
+    Raises InvalidCursor.
+    """
+    access = page.access
+    marked = visible_documents(access.workspace, access.reader).filter(bookmarks__creator=access.identity)
+    rows = marked.annotate(marked_at=F("bookmarks__created_at")).select_related("source")
+    listed = list_page(page, page.request, rows, ordering=("-marked_at", "doc_id"))
+    shown = [(document, file_kind(document.path)) for document in listed.rows]
+    return page.render(page.request, "search/bookmarks.html", list=listed, rows=shown)
 
 
 @PostAction.of(need=_READ, tab="bookmarks")

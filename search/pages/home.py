@@ -1,8 +1,6 @@
 """Pages outside of a workspace: a search of all, and the home page with a person's workspaces."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from heapq import nlargest
 from typing import Any
 from urllib.parse import urlencode
@@ -18,7 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views import View
+from django.views.decorators.http import require_safe
 
 from kebab.errors import NotFound, Problem
 from kebab.http.api.views import KeysetPage
@@ -32,13 +30,13 @@ from kebab.identity.caller import (
     readable_memberships,
 )
 from kebab.identity.models import Role, TokenScope
-from kebab.pages.page import Page, TabLink, apply_problem, tabs_of
+from kebab.pages.page import Page, apply_problem, tabs_of
 from kebab.people.pages.form_page import add_problem_to_form
 from kebab.people.workspaces import MAX_NAME_CHARS, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.access.restrictions import visible_documents, visible_sources
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
-from search.models import Document, Door
+from search.models import Door
 from search.pages.search.form import SearchInput
 from search.pages.search.hits import ShownHit, present_hits
 from search.query_log.recorder import record_query
@@ -51,21 +49,6 @@ COUNT_LIMIT = 10_000
 #: Recent documents of all workspaces on the page.
 RECENT = 6
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """A workspace as its member sees it."""
-
-    access: Access
-    #: Documents that the member may read, COUNT_LIMIT at most.
-    document_count: int
-    has_more: bool
-    last_indexed: datetime | None
-    #: The pages on which something needs attention, with how much.
-    attention: Sequence[TabLink]
-    #: The newest documents that the member may read, RECENT at most.
-    recent: Sequence[Document]
 
 
 class NewWorkspaceForm(forms.Form):
@@ -116,10 +99,10 @@ class WorkspacesPage(Page):
         add_problem_to_form(self.form, problem)
         return apply_problem(self.page(request, self._build_cards(request)), problem)
 
-    def page(self, request: HttpRequest, cards: list[Card], *, status: int = 200) -> HttpResponse:
+    def page(self, request: HttpRequest, cards: list[dict[str, Any]], *, status: int = 200) -> HttpResponse:
         """Return the page with these workspaces."""
         form = NewWorkspaceForm() if self.form is None else self.form
-        recent = [(document, card.access.workspace) for card in cards for document in card.recent]
+        recent = [(document, card["access"].workspace) for card in cards for document in card["recent"]]
         context = {
             "place": "workspaces",
             "cards": cards,
@@ -129,7 +112,7 @@ class WorkspacesPage(Page):
         }
         return render(request, "search/home.html", context, status=status)
 
-    def _build_cards(self, request: HttpRequest) -> list[Card]:
+    def _build_cards(self, request: HttpRequest) -> list[dict[str, Any]]:
         return [_build_card(access) for access in self._list_accesses(request)]
 
     def _list_accesses(self, request: HttpRequest) -> list[Access]:
@@ -161,66 +144,59 @@ class HomePage(WorkspacesPage):
         return self.page(request, [_build_card(access) for access in listed])
 
 
-def _build_card(access: Access) -> Card:
+def _build_card(access: Access) -> dict[str, Any]:
+    """Return a workspace as its member sees it, with their newest documents and what needs attention."""
     with acting_in(access.workspace.pk):
         documents = visible_documents(access.workspace, access.reader).order_by()
         found = documents[: COUNT_LIMIT + 1].count()
         # In the order of an index; dates to come, which documents may state, aren't news.
         newest = documents.filter(dated_at__lte=timezone.now()).order_by("-dated_at", "-id")[:RECENT]
         recent = list(newest.only("doc_id", "title", "path", "dated_at"))
-        attention = [tab for group in tabs_of(access, "") for tab in group.tabs if tab.badge]
+        attention = [tab for group in tabs_of(access, "") for tab in group["tabs"] if tab["badge"]]
         sources = visible_sources(access.workspace, access.reader).order_by()
         last_indexed = sources.aggregate(last=Max("last_indexed_at"))["last"]
-    return Card(
-        access=access,
-        document_count=min(found, COUNT_LIMIT),
-        has_more=found > COUNT_LIMIT,
-        last_indexed=last_indexed,
-        attention=attention,
-        recent=recent,
-    )
+    return {
+        "access": access,
+        "document_count": min(found, COUNT_LIMIT),
+        "has_more": found > COUNT_LIMIT,
+        "last_indexed": last_indexed,
+        "attention": attention,
+        "recent": recent,
+    }
 
 
 _NEED = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _HITS = 20
 
 
-class SearchEverywhere(Page):
-    """The best hits of all workspaces."""
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the hits of the query `q`, or a page that asks for one."""
-        asked = SearchInput.from_parameters(request.GET)
-        context: dict[str, Any] = {"place": "everywhere", "text": asked.text}
-        status = 200
-        if not asked.is_blank:
-            try:
-                context |= _search(self._accesses(request), asked)
-            except SearchError as error:
-                context["problem"], status = str(error), error.status
-        return render(request, "search/everywhere.html", context, status=status)
-
-    def _accesses(self, request: HttpRequest) -> list[Access]:
-        caller = caller_of(request)
-        if caller is None:
-            raise NotFound
-        return [each for each in caller_accesses(caller, limit=MAX_WORKSPACES) if _NEED.allows(each)]
+@Page.of()
+def search_everywhere(page: Page) -> HttpResponse:
+    """Return the best hits of all workspaces for the query `q`, or a page that asks for one."""
+    request, caller = page.request, caller_of(page.request)
+    if caller is None:
+        raise NotFound
+    asked = SearchInput.from_parameters(request.GET)
+    context: dict[str, Any] = {"place": "everywhere", "text": asked.text}
+    status = 200
+    if not asked.is_blank:
+        accesses = [each for each in caller_accesses(caller, limit=MAX_WORKSPACES) if _NEED.allows(each)]
+        try:
+            context |= _search(accesses, asked)
+        except SearchError as error:
+            context["problem"], status = str(error), error.status
+    return render(request, "search/everywhere.html", context, status=status)
 
 
-class OpenSearchDescription(View):
-    """The OpenSearch 1.1 description, by which browsers search from their address bar; for anyone."""
-
-    http_method_names = ("get", "head")
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the description."""
-        context = {
-            "description": gettext("Search all workspaces"),
-            "icon": request.build_absolute_uri(static("kebab/kebab.svg")),
-            "page": request.build_absolute_uri(reverse("everywhere")),
-        }
-        type_ = "application/opensearchdescription+xml"
-        return render(request, "search/opensearch.xml", context, content_type=type_)
+@require_safe
+def describe_search(request: HttpRequest) -> HttpResponse:
+    """Return the OpenSearch 1.1 description, by which browsers search from their address bar; for anyone."""
+    context = {
+        "description": gettext("Search all workspaces"),
+        "icon": request.build_absolute_uri(static("kebab/kebab.svg")),
+        "page": request.build_absolute_uri(reverse("everywhere")),
+    }
+    type_ = "application/opensearchdescription+xml"
+    return render(request, "search/opensearch.xml", context, content_type=type_)
 
 
 def _search(accesses: list[Access], asked: SearchInput) -> dict[str, Any]:

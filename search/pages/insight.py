@@ -1,9 +1,8 @@
 """The insight page: statistics of a workspace's queries, and the lag of its indexes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +16,7 @@ from kebab.identity.models import Workspace
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.plots import VERDICT, Axes, Plot, Point, bar_plot, line_plot
 from search.mirror import local_mirrors
-from search.models import Change, Chunk, Door, EmbeddingSpace, ReviewState
+from search.models import Change, Chunk, Door, ReviewState
 from search.pages.search.form import MODES
 from search.query_log.statistics import DEFAULT_DAYS, Analytics, Counts, compute_analytics
 from search.query_log.storage import REVIEW, review_query
@@ -27,65 +26,41 @@ from search.vectors.backfill import count_without_vector
 from search.vectors.lifecycle import filled_spaces
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorStatus:
-    """The position of this node's mirror in the change log."""
-
-    node: str
-    head_seq: int
-    #: 0 without a mirror.
-    applied_seq: int
-    #: Age of the oldest change that it lacks; 0 without any.
-    lag_s: float
-
-    @property
-    def lag(self) -> int:
-        """Return the number of changes that it lacks."""
-        return max(0, self.head_seq - self.applied_seq)
-
-    @property
-    def is_missing(self) -> bool:
-        """Return whether the log has changes and there is no mirror."""
-        return bool(self.head_seq) and not self.applied_seq
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceStatus:
-    """The coverage of a workspace's chunks by the vectors of a space."""
-
-    model: str
-    state: str
-    chunks: int
-    missing: int
-
-    @property
-    def percent(self) -> int:
-        """Return the percentage of chunks with a vector, rounded down: 100 means all."""
-        return 100 if not self.missing else 100 * (self.chunks - self.missing) // max(1, self.chunks)
-
-
-def mirror_status(workspace: Workspace) -> MirrorStatus:
-    """Return the position and lag of this node's mirror of a workspace."""
-    applied = local_mirrors.mirror_seq(workspace.pk)
+def mirror_status(workspace: Workspace) -> dict[str, Any]:
+    """Return the position of this node's mirror in the workspace's change log, and what it lacks."""
+    head, applied = workspace.head_seq, local_mirrors.mirror_seq(workspace.pk)
     waiting = Change.objects.in_workspace(workspace).filter(seq__gt=applied).order_by("seq")
     oldest = waiting.values_list("at", flat=True).first()
-    return MirrorStatus(
-        node=settings.KEBAB_NODE_ID,
-        head_seq=workspace.head_seq,
-        applied_seq=applied,
-        lag_s=0.0 if oldest is None else max(0.0, (timezone.now() - oldest).total_seconds()),
-    )
+    return {
+        "node": settings.KEBAB_NODE_ID,
+        "head_seq": head,
+        "applied_seq": applied,  # 0 without a mirror
+        "lag": max(0, head - applied),
+        "lag_s": 0.0 if oldest is None else max(0.0, (timezone.now() - oldest).total_seconds()),
+        "is_missing": bool(head) and not applied,
+    }
 
 
-def space_statuses(workspace: Workspace) -> Sequence[SpaceStatus]:
-    """Return the coverage of the spaces that are filled, the live one first."""
+def space_statuses(workspace: Workspace) -> list[dict[str, Any]]:
+    """Return the coverage of the workspace's chunks by each space that is filled, the live one first.
+
+    The percentage is rounded down: 100 means all.
+    """
     chunks = Chunk.objects.in_workspace(workspace).count()
-    return [_space_status(space, chunks) for space in filled_spaces(workspace)]
-
-
-def _space_status(space: EmbeddingSpace, chunks: int) -> SpaceStatus:
-    missing = min(count_without_vector(space), chunks)
-    return SpaceStatus(model=space.model, state=space.state, chunks=chunks, missing=missing)
+    found = []
+    for space in filled_spaces(workspace):
+        missing = min(count_without_vector(space), chunks)
+        percent = 100 * (chunks - missing) // max(1, chunks) if missing else 100
+        found.append(
+            {
+                "model": space.model,
+                "state": space.state,
+                "chunks": chunks,
+                "missing": missing,
+                "percent": percent,
+            }
+        )
+    return found
 
 
 _DAYS = (7, 30, 90)
@@ -97,33 +72,32 @@ _DOORS: Final = {
 }
 
 
-class InsightPage(WorkspacePage):
-    """Query counts, queries without results, response times, and the state of the indexes."""
+@WorkspacePage.of(need=REVIEW, tab="insight")
+def insight_page(page: WorkspacePage) -> HttpResponse:
+    """Return query counts, queries without results, response times, and the state of the indexes.
 
-    need = REVIEW
-    tab = "insight"
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page, of a period or of one `day`. Raises Forbidden, InvalidRequest."""
-        days, given_day = _parse_days(request), request.GET.get("day")
-        found = period = compute_analytics(self.access, days=days)
-        day = None if given_day is None else _find_day(period, given_day)
-        if day is not None:
-            found = compute_analytics(self.access, days=days, day=day)
-        context = {
-            "found": found,
-            "day": day,
-            "choices": _DAYS,
-            "share": _percent(found.total.share_without_hits),
-            "modes": [(MODES.get(mode, mode), counts) for mode, counts in found.modes],
-            "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
-            "may_rule": MANAGE_RULES.allows(self.access),
-            "states": ReviewState.choices,
-            "plots": _plots(period),
-            "mirror": mirror_status(workspace),
-            "spaces": space_statuses(workspace),
-        }
-        return self.render(request, "search/insight.html", **context)
+    They are of a period or of one `day`. Raises Forbidden, InvalidRequest.
+    """
+    request, workspace = page.request, page.access.workspace
+    days, given_day = _parse_days(request), request.GET.get("day")
+    found = period = compute_analytics(page.access, days=days)
+    day = None if given_day is None else _find_day(period, given_day)
+    if day is not None:
+        found = compute_analytics(page.access, days=days, day=day)
+    context = {
+        "found": found,
+        "day": day,
+        "choices": _DAYS,
+        "share": _percent(found.total.share_without_hits),
+        "modes": [(MODES.get(mode, mode), counts) for mode, counts in found.modes],
+        "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
+        "may_rule": MANAGE_RULES.allows(page.access),
+        "states": ReviewState.choices,
+        "plots": _plots(period),
+        "mirror": mirror_status(workspace),
+        "spaces": space_statuses(workspace),
+    }
+    return page.render(request, "search/insight.html", **context)
 
 
 @PostAction.of(need=REVIEW, tab="insight")

@@ -3,7 +3,6 @@
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from django import forms
@@ -140,42 +139,33 @@ FORMS: Final[Mapping[RuleKind, type[RuleForm]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """The texts of a kind of rule."""
-
-    name: "str | Promise"
-    about: "str | Promise"
-    #: The button of its form.
-    add: "str | Promise"
-
-
-KINDS: Final[Mapping[RuleKind, _Kind]] = {
-    RuleKind.SYNONYMS: _Kind(
-        name=gettext_lazy("Synonyms"),
-        about=gettext_lazy("Words that mean the same here, such as an abbreviation and its long form."),
-        add=gettext_lazy("Add synonyms"),
-    ),
-    RuleKind.PIN: _Kind(
-        name=gettext_lazy("Pinned results"),
-        about=gettext_lazy("Documents that come first for a search."),
-        add=gettext_lazy("Pin a result"),
-    ),
-    RuleKind.ANSWER: _Kind(
-        name=gettext_lazy("Promoted answers"),
-        about=gettext_lazy("Short answers that are shown above the results of a search."),
-        add=gettext_lazy("Add an answer"),
-    ),
-    RuleKind.STOP_WORDS: _Kind(
-        name=gettext_lazy("Stop words"),
-        about=gettext_lazy("Words to ignore beside others, such as the name of your company."),
-        add=gettext_lazy("Add stop words"),
-    ),
-    RuleKind.BOOST: _Kind(
-        name=gettext_lazy("Boosts"),
-        about=gettext_lazy("Sources, file types and trust levels that rank higher or lower."),
-        add=gettext_lazy("Add a boost"),
-    ),
+#: The name of each kind, what it is about, and the button of its form.
+KINDS: Final[Mapping[RuleKind, Mapping[str, Promise]]] = {
+    RuleKind.SYNONYMS: {
+        "name": gettext_lazy("Synonyms"),
+        "about": gettext_lazy("Words that mean the same here, such as an abbreviation and its long form."),
+        "add": gettext_lazy("Add synonyms"),
+    },
+    RuleKind.PIN: {
+        "name": gettext_lazy("Pinned results"),
+        "about": gettext_lazy("Documents that come first for a search."),
+        "add": gettext_lazy("Pin a result"),
+    },
+    RuleKind.ANSWER: {
+        "name": gettext_lazy("Promoted answers"),
+        "about": gettext_lazy("Short answers that are shown above the results of a search."),
+        "add": gettext_lazy("Add an answer"),
+    },
+    RuleKind.STOP_WORDS: {
+        "name": gettext_lazy("Stop words"),
+        "about": gettext_lazy("Words to ignore beside others, such as the name of your company."),
+        "add": gettext_lazy("Add stop words"),
+    },
+    RuleKind.BOOST: {
+        "name": gettext_lazy("Boosts"),
+        "about": gettext_lazy("Sources, file types and trust levels that rank higher or lower."),
+        "add": gettext_lazy("Add a boost"),
+    },
 }
 
 
@@ -209,7 +199,7 @@ class RulesPage(FormPage):
             "is_open": bool(asked) or form.is_bound,
             "kind": kind.value,
             "texts": KINDS[kind],
-            "counts": [(each, texts.name, kinds.count(each)) for each, texts in KINDS.items()],
+            "counts": [(each, texts["name"], kinds.count(each)) for each, texts in KINDS.items()],
             "rules": [_present(rule) for rule in self._with_titles(rules, kind)],
             "boosted": self._boosted() if kind is RuleKind.BOOST else (),
             "section": "rules",

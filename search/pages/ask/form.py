@@ -19,15 +19,6 @@ MAX_SOURCES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceChoice:
-    """A source that a question can be narrowed to."""
-
-    key: str
-    label: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionInput:
     """The form's values as typed, unchecked, so that a refused question can be shown and corrected."""
 
@@ -63,29 +54,20 @@ class QuestionInput:
         return answer_request(workspace, validate_fields(AskBody, body))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskForm:
-    """The form's values with the sources to choose from."""
-
-    values: QuestionInput
-    choices: Sequence[SourceChoice]
-    has_more_sources: bool
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Return whether some of the sources are chosen."""
-        return any(choice.is_chosen for choice in self.choices)
-
-
-def build_ask_form(access: Access, values: QuestionInput) -> AskForm:
-    """Return the form with the sources that the caller may read."""
+def build_ask_form(access: Access, values: QuestionInput) -> dict[str, Any]:
+    """Return the form's values with the sources that the caller may read, to choose from."""
     rows = visible_sources(access.workspace, access.reader).order_by("key")
     names = list(rows.values_list("key", "title")[: MAX_SOURCES + 1])
     choices = [
-        SourceChoice(key=key, label=title or key, is_chosen=key in values.sources)
+        {"key": key, "label": title or key, "is_chosen": key in values.sources}
         for key, title in names[:MAX_SOURCES]
     ]
-    return AskForm(values=values, choices=choices, has_more_sources=len(names) > MAX_SOURCES)
+    return {
+        "values": values,
+        "choices": choices,
+        "has_more_sources": len(names) > MAX_SOURCES,
+        "is_narrowed": any(choice["is_chosen"] for choice in choices),
+    }
 
 
 def follow_up(conversation_id: uuid.UUID, sources: Sequence[str]) -> QuestionInput:

@@ -4,7 +4,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import Http404
@@ -64,16 +64,6 @@ def text_with_sources(question: str, text: str, citations: Sequence["ShownCitati
     return "\n\n".join(filter(None, (question, answer, sources)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeLabel:
-    """The outcome of an answer in words."""
-
-    label: str
-    #: '', 'good' or 'bad': the CSS class that colours the state.
-    kind: str
-    meaning: str
-
-
 _UNANSWERED: Final = _("Nothing in your documents answers this.")
 _REASONS: Final[Mapping[AnswerReason, Promise]] = {
     AnswerReason.NO_CHUNKS: _("No document that you can access matches this question."),
@@ -91,34 +81,26 @@ _REASONS: Final[Mapping[AnswerReason, Promise]] = {
 }
 
 
-def outcome_label(answer: Answer) -> OutcomeLabel:
-    """Return the label of an answer's state, with the reason as its meaning."""
-    reason = "" if answer.reason is None else str(_REASONS[answer.reason])
-    match answer.state:
-        case AnswerState.GROUNDED:
-            return OutcomeLabel(
-                label=gettext("Answer with sources"),
-                kind="good",
-                meaning=gettext("Each number opens its source."),
-            )
-        case AnswerState.EXTRACTIVE:
-            return OutcomeLabel(
-                label=gettext("Quoted from your documents"),
-                kind="good",
-                meaning=gettext("AI answers are off."),
-            )
-        case AnswerState.REFUSED:
-            return OutcomeLabel(label=gettext("No answer"), kind="", meaning=reason)
-        case AnswerState.UNGROUNDED:
-            return OutcomeLabel(label=gettext("Don’t rely on this"), kind="bad", meaning=reason)
-        case AnswerState.FAILED:
-            return OutcomeLabel(label=gettext("Incomplete"), kind="bad", meaning=_with_remedy(answer, reason))
+#: Label, the CSS class that colours it, and meaning of each state; None: that of the reason.
+_OUTCOMES: Final = {
+    AnswerState.GROUNDED: (_("Answer with sources"), "good", _("Each number opens its source.")),
+    AnswerState.EXTRACTIVE: (_("Quoted from your documents"), "good", _("AI answers are off.")),
+    AnswerState.REFUSED: (_("No answer"), "", None),
+    AnswerState.UNGROUNDED: (_("Don’t rely on this"), "bad", None),
+    AnswerState.FAILED: (_("Incomplete"), "bad", None),
+}
 
 
-def _with_remedy(answer: Answer, reason: str) -> str:
-    partial_text = gettext("The part received so far is below.") if answer.text else ""
-    remedy = "" if answer.reason is AnswerReason.STOPPED else gettext("Try again in a moment.")
-    return " ".join(filter(None, (reason, partial_text, remedy)))
+def outcome_label(answer: Answer) -> dict[str, Any]:
+    """Return the outcome of an answer in words: `label`, CSS class `kind` and `meaning` for readers."""
+    label, kind, meaning = _OUTCOMES[answer.state]
+    meanings = [meaning] if meaning else [_REASONS[answer.reason]] if answer.reason else []
+    if answer.state is AnswerState.FAILED:
+        if answer.text:
+            meanings.append(_("The part received so far is below."))
+        if answer.reason is not AnswerReason.STOPPED:
+            meanings.append(_("Try again in a moment."))
+    return {"label": label, "kind": kind, "meaning": " ".join(map(str, meanings))}
 
 
 #: Passages on each side, and the most characters shown of each.
@@ -128,29 +110,21 @@ MAX_CHARS: Final = 8_000
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedPassage:
-    """A cited passage; `is_there` is false if its document no longer has it."""
+def load_cited_passage(access: Access, cited: AnswerCitation) -> dict[str, Any]:
+    """Return the passage `here`, with the quote marked unless it is all of it, and those around it.
 
-    is_there: bool
-    before: Sequence[SafeString] = ()
-    #: The passage, with the quote marked unless it is all of the passage.
-    here: SafeString
-    after: Sequence[SafeString] = ()
-
-
-def load_cited_passage(access: Access, cited: AnswerCitation) -> CitedPassage:
-    """Return the current passage, or only the stored quote if the passage is gone."""
+    Only the stored quote if the passage is gone: then it isn't `is_there`.
+    """
     try:
         chunk = chunk_in_context(access.workspace, access.reader, uuid.UUID(hex=cited.chunk_id), NEIGHBOURS)
     except Http404:
-        return CitedPassage(is_there=False, here=_render_plain(cited.quote[:MAX_CHARS], None))
-    return CitedPassage(
-        is_there=True,
-        before=[_render(row) for row in chunk.before],
-        here=_render(chunk, cited.quote),
-        after=[_render(row) for row in chunk.after],
-    )
+        return {"is_there": False, "here": _render_plain(cited.quote[:MAX_CHARS], None)}
+    return {
+        "is_there": True,
+        "before": [_render(row) for row in chunk.before],
+        "here": _render(chunk, cited.quote),
+        "after": [_render(row) for row in chunk.after],
+    }
 
 
 def _render(chunk: Chunk, quote: str = "") -> SafeString:
@@ -212,19 +186,8 @@ class ShownCitation(ShownPlace):
     passage_address: str
     #: The beginning of the cited text; '' where the answer itself quotes it.
     quote: SafeString
-    #: Its present state; None if it wasn't checked.
-    check: "ShownCheck | None" = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCheck:
-    """The present state of a cited text."""
-
-    label: Promise
-    #: '', 'good' or 'bad': the CSS class that colours the state.
-    kind: str
-    #: Its new citation, if it has moved.
-    uri: str | None
+    #: Its present state, and its new citation, if it has moved; None if it wasn't checked.
+    check: Mapping[str, Any] | None = None
 
 
 _CHECKS: Final[Mapping[CitationState, tuple[Promise, str]]] = {
@@ -239,13 +202,13 @@ class ShownAnswer:
     """An answer prepared for its page."""
 
     answer: Answer
-    verdict: OutcomeLabel
+    verdict: Mapping[str, Any]
     html: SafeString
     #: Question, answer and sources, to be copied.
     text_to_copy: str
     citations: Sequence[ShownCitation]
     #: The passage of the first citation, opened beside the answer; None if it isn't.
-    opened: CitedPassage | None
+    opened: Mapping[str, Any] | None
     #: The best passages for a question whose answer can't be relied on.
     nearest: Sequence[ShownPlace]
     #: The search page with the question as its query.
@@ -316,10 +279,10 @@ def place_address(workspace: Workspace, found: AnswerHit | AnswerCitation) -> st
     return place_path(workspace, uuid.UUID(hex=found.doc_id), found.citation, found.chunk_id)
 
 
-def _present_check(checked: CheckedCitation) -> ShownCheck:
+def _present_check(checked: CheckedCitation) -> dict[str, Any]:
     label, kind = _CHECKS[checked.state]
     uri = None if checked.citation is None else checked.citation.uri
-    return ShownCheck(label=label, kind=kind, uri=None if uri == checked.cited_uri else uri)
+    return {"label": label, "kind": kind, "uri": None if uri == checked.cited_uri else uri}
 
 
 def _present_place(workspace: Workspace, hit: AnswerHit) -> ShownPlace:

@@ -1,17 +1,18 @@
 """Pages of the question form, answers, the passages that they cite, and conversations."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from kebab.errors import NotFound, Problem
 from kebab.identity.models import Workspace
-from kebab.pages.page import ActionPage, HtmxHttpRequest, PostAction, WorkspacePage, apply_problem, list_page
+from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem, list_page
 from search.answers import Answer, answer_question
 from search.answers.citation_check import check_citations
 from search.answers.conversation import (
@@ -34,6 +35,7 @@ from search.pages.ask.presentation import (
 )
 
 _TAB: Final = "ask"
+_NEWEST_FIRST: Final = ("-created_at", "id")
 
 
 class AskPage(ActionPage):
@@ -45,7 +47,7 @@ class AskPage(ActionPage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the empty form, and the reader's conversations."""
         own = conversation_starts(workspace, self.access.reader, self.access.caller)
-        earlier = list_page(self, request, own, ordering=("-created_at", "id"))
+        earlier = list_page(self, request, own, ordering=_NEWEST_FIRST)
         return self._render_page(
             request, QuestionInput.from_form(request.GET), list=earlier, reviews=can_review_all(self.access)
         )
@@ -88,102 +90,74 @@ def _answer_address(workspace: Workspace, question_input: QuestionInput, answer:
     return f"{conversation}{question_input.sources_query}#answer-{answer.answer_id}"
 
 
-class AnswerPage(WorkspacePage):
-    """A stored answer, and a form to continue the conversation."""
-
-    need = ASK
-    tab = _TAB
-
-    def show(self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
-        """Return the page, or only the answer for htmx. Raises NotFound."""
-        row = get_answer(self.access, answer_id)
-        is_own = row.creator == self.access.identity
-        turn = present_answer(self.access, answer_from_row(row), is_own=is_own, is_opened=True)
-        if request.htmx:
-            return self.render(request, "search/answer.html", turn=turn)
-        return self._render_page(request, turn)
-
-    def _render_page(self, request: HttpRequest, turn: ShownAnswer) -> HttpResponse:
-        question_input = follow_up(turn.answer.conversation_id, request.GET.getlist("source"))
-        form = build_ask_form(self.access, question_input) if turn.is_own else None
-        return self.render(request, "search/ask.html", form=form, turns=[turn])
+@WorkspacePage.of(need=ASK, tab=_TAB)
+def answer_page(page: WorkspacePage, answer_id: uuid.UUID) -> HttpResponse:
+    """Return a stored answer and a form to continue, or only the answer for htmx. Raises NotFound."""
+    row = get_answer(page.access, answer_id)
+    is_own = row.creator == page.access.identity
+    turn = present_answer(page.access, answer_from_row(row), is_own=is_own, is_opened=True)
+    if page.request.htmx:
+        return page.render(page.request, "search/answer.html", turn=turn)
+    return _render_turn(page, turn, page.request.GET.getlist("source"))
 
 
-class CitationPage(WorkspacePage):
-    """The passage behind a marker, with its neighbours."""
-
-    need = ASK
-    tab = _TAB
-
-    def show(
-        self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID, n: int
-    ) -> HttpResponse:
-        """Return the page, or only the passage for htmx. Raises NotFound."""
-        answer: Answer = answer_from_row(get_answer(self.access, answer_id))
-        cited = next((each for each in answer.citations if each.n == n), None)
-        if cited is None:
-            raise NotFound
-        template = "search/answer_passage.html" if request.htmx else "search/answer_citation.html"
-        shown = present_citation(workspace, answer, cited)
-        return self.render(
-            request, template, answer=answer, cited=shown, passage=load_cited_passage(self.access, cited)
-        )
+@WorkspacePage.of(need=ASK, tab=_TAB)
+def citation_page(page: WorkspacePage, answer_id: uuid.UUID, n: int) -> HttpResponse:
+    """Return the passage behind a marker with its neighbours, or only it for htmx. Raises NotFound."""
+    answer = answer_from_row(get_answer(page.access, answer_id))
+    cited = next((each for each in answer.citations if each.n == n), None)
+    if cited is None:
+        raise NotFound
+    template = "search/answer_passage.html" if page.request.htmx else "search/answer_citation.html"
+    shown = present_citation(page.access.workspace, answer, cited)
+    passage = load_cited_passage(page.access, cited)
+    return page.render(page.request, template, answer=answer, cited=shown, passage=passage)
 
 
-_NEWEST_FIRST = ("-created_at", "id")
+@WorkspacePage.of(need=ASK, tab=_TAB)
+def conversation_page(page: WorkspacePage, conversation_id: uuid.UUID) -> HttpResponse:
+    """Return the last turns of the reader's own conversation, oldest first, with a link to earlier ones and a
+    form to continue it. Raises NotFound.
+    """
+    access = page.access
+    rows = conversation_turns(access.workspace, access.reader, access.caller, conversation_id)
+    listed = list_page(page, page.request, rows, ordering=_NEWEST_FIRST)
+    if not listed.rows:
+        raise NotFound
+    turns = [
+        present_answer(access, answer_from_row(row), is_own=True, is_opened=row is listed.rows[0])
+        for row in reversed(listed.rows)
+    ]
+    form = build_ask_form(access, follow_up(conversation_id, page.request.GET.getlist("source")))
+    return page.render(page.request, "search/ask.html", form=form, turns=turns, earlier=listed)
 
 
-class ConversationPage(WorkspacePage):
-    """The turns of the reader's own conversation, oldest first, and a form to continue it."""
-
-    need = ASK
-    tab = "ask"
-
-    def show(self, request: HttpRequest, workspace: Workspace, conversation_id: uuid.UUID) -> HttpResponse:
-        """Return the last turns, with a link to earlier ones. Raises NotFound."""
-        rows = conversation_turns(workspace, self.access.reader, self.access.caller, conversation_id)
-        page = list_page(self, request, rows, ordering=_NEWEST_FIRST)
-        if not page.rows:
-            raise NotFound
-        last = page.rows[0]
-        turns = [
-            present_answer(self.access, answer_from_row(row), is_own=True, is_opened=row is last)
-            for row in reversed(page.rows)
-        ]
-        form = build_ask_form(self.access, follow_up(conversation_id, request.GET.getlist("source")))
-        return self.render(request, "search/ask.html", form=form, turns=turns, earlier=page)
+@WorkspacePage.of(need=ASK, tab=_TAB)
+def answers_page(page: WorkspacePage) -> HttpResponse:
+    """Return the stored answers, newest first: everybody's for reviewers, else the reader's own."""
+    listed = list_page(page, page.request, visible_answers(page.access), ordering=_NEWEST_FIRST)
+    rows = [(row, outcome_label(answer_from_row(row))) for row in listed.rows]
+    context = {"list": listed, "rows": rows, "reviews": can_review_all(page.access)}
+    return page.render(page.request, "search/answers.html", **context)
 
 
-class AnswersPage(WorkspacePage):
-    """The stored answers: everybody's for reviewers, else the reader's own."""
-
-    need = ASK
-    tab = "ask"
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the list, newest first."""
-        page = list_page(self, request, visible_answers(self.access), ordering=_NEWEST_FIRST)
-        rows = [(row, outcome_label(answer_from_row(row))) for row in page.rows]
-        context = {"list": page, "rows": rows, "reviews": can_review_all(self.access)}
-        return self.render(request, "search/answers.html", **context)
+@WorkspacePage.of(need=ASK, tab=_TAB)
+def answer_check_page(page: WorkspacePage, answer_id: uuid.UUID) -> HttpResponse:
+    """Return the answer with the present state of each citation, or these only for htmx. Raises NotFound."""
+    row = get_answer(page.access, answer_id)
+    answer, is_own = answer_from_row(row), row.creator == page.access.identity
+    checked = check_citations(page.access.workspace, page.access.reader, answer.citations)
+    turn = present_answer(page.access, answer, is_own=is_own, checked=checked)
+    if page.request.htmx:
+        return page.render(page.request, "search/answer_citations.html", turn=turn)
+    return _render_turn(page, turn, ())
 
 
-class AnswerCheckPage(WorkspacePage):
-    """The check of an answer: each citation with its present state."""
-
-    need = ASK
-    tab = "ask"
-
-    def show(self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
-        """Return the answer with checked citations, or only the citations for htmx. Raises NotFound."""
-        row = get_answer(self.access, answer_id)
-        answer, is_own = answer_from_row(row), row.creator == self.access.identity
-        checked = check_citations(workspace, self.access.reader, answer.citations)
-        turn = present_answer(self.access, answer, is_own=is_own, checked=checked)
-        if request.htmx:
-            return self.render(request, "search/answer_citations.html", turn=turn)
-        form = build_ask_form(self.access, follow_up(answer.conversation_id, ())) if is_own else None
-        return self.render(request, "search/ask.html", form=form, turns=[turn])
+def _render_turn(page: WorkspacePage, turn: ShownAnswer, sources: Sequence[str]) -> HttpResponse:
+    """Render the page of one answer, with a form to continue for the person who asked."""
+    question_input = follow_up(turn.answer.conversation_id, sources)
+    form = build_ask_form(page.access, question_input) if turn.is_own else None
+    return page.render(page.request, "search/ask.html", form=form, turns=[turn])
 
 
 @PostAction.of(need=ASK)
@@ -191,3 +165,19 @@ def delete_kept_answer(page: PostAction, answer_id: uuid.UUID) -> HttpResponseBa
     """Delete the answer, and redirect to the question form. Raises NotFound."""
     delete_answer(page.access, answer_id)
     return page.finish(_("Answer deleted"), "ask")
+
+
+_WORKSPACE: Final = "w/<str:slug>"
+_ANSWER: Final = f"{_WORKSPACE}/answers/<uuid:answer_id>"
+
+urlpatterns = [
+    path(f"{_WORKSPACE}/ask", AskPage.as_view(), name="ask"),
+    path(_ANSWER, answer_page.as_view(), name="answer"),
+    path(f"{_ANSWER}/citations/<int:n>", citation_page.as_view(), name="answer-citation"),
+    path(f"{_ANSWER}/check", answer_check_page.as_view(), name="answer-check"),
+    path(f"{_ANSWER}/delete", delete_kept_answer.as_view(), name="answer-delete"),
+    path(f"{_WORKSPACE}/answers", answers_page.as_view(), name="answers"),
+    path(
+        f"{_WORKSPACE}/conversations/<uuid:conversation_id>", conversation_page.as_view(), name="conversation"
+    ),
+]

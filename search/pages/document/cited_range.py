@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from django.utils.functional import Promise
@@ -58,21 +58,18 @@ class CitedRange:
         return urlencode(self.parameters if first is None else {**self.parameters, "from": first})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPart:
     """The part of a document on a page, with links to the cited place and to the parts before and after."""
 
-    __slots__ = ()
-
+    #: The name of the template that shows it.
+    template: str
     cited: CitedRange
-    if TYPE_CHECKING:  # fields or properties
-
-        @property
-        def earlier(self) -> int | None:
-            """Return the first line, page, cue or passage of the previous part; None at the start."""
-
-        @property
-        def later(self) -> int | None:
-            """Return that of the next part; None at the end."""
+    #: The numbers of the lines or pages, or the ordinals of the passages; empty without an outline.
+    shown_range: range = range(0)
+    #: The first line, page, cue or passage of the previous and of the next part; None at either end.
+    earlier: int | None = None
+    later: int | None = None
 
     @property
     def earlier_address(self) -> str | None:

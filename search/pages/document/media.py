@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from django.utils.safestring import SafeString
 
@@ -33,30 +33,12 @@ class NoPages(Exception):
 class PageReading(ShownPart):
     """One page of a document, as a picture and as text."""
 
-    template: ClassVar[str] = "search/paged.html"
-
-    cited: CitedRange
     #: The page's number, from 1, and the number of pages.
     page: int
     total: int
     #: The cited page; None if none is cited.
     cited_page: int | None
     passages: tuple[Chunk, ...]
-
-    @property
-    def shown_range(self) -> range:
-        """Return the page's number as a range."""
-        return range(self.page, self.page + 1)
-
-    @property
-    def earlier(self) -> int | None:
-        """Return the previous page's number."""
-        return self.page - 1 if self.page > 1 else None
-
-    @property
-    def later(self) -> int | None:
-        """Return the next page's number."""
-        return self.page + 1 if self.page < self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,51 +67,20 @@ class ShownCue:
 class CueReading(ShownPart):
     """A window of a transcript."""
 
-    template: ClassVar[str] = "search/cues.html"
-
-    #: Transcripts have no outline.
-    shown_range: ClassVar[range] = range(0)
-
-    cited: CitedRange
     cues: tuple[ShownCue, ...]
     total: int
 
-    @property
-    def earlier(self) -> int | None:
-        """Return the first cue of the previous window."""
-        first = self.cues[0].number if self.cues else self.total + 1
-        return max(1, first - WINDOW_CUES) if first > 1 else None
-
-    @property
-    def later(self) -> int | None:
-        """Return the first cue of the next window."""
-        last = self.cues[-1].number if self.cues else self.total
-        return last + 1 if last < self.total else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
-    """A rectangle of a picture, in pixels."""
-
-    x: int
-    y: int
-    w: int
-    h: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PictureReading:
+class PictureReading(ShownPart):
     """A picture with the cited region, and the text recognised in it."""
 
-    template: ClassVar[str] = "search/picture.html"
-    shown_range: ClassVar[range] = range(0)
-
-    cited: CitedRange
     #: Whether browsers show its type.
     is_shown: bool
     #: Width and height in pixels; None if they are unknown.
     size: tuple[int, int] | None
-    region: Region | None
+    #: The cited rectangle, in pixels.
+    region: Mapping[str, int] | None
     passages: tuple[Chunk, ...]
 
 
@@ -150,7 +101,17 @@ def read_page(document: Document, cited: CitedRange) -> PageReading:
     shown = [
         chunk for chunk in on_page.order_by("ordinal")[:MAX_PASSAGES] if _page_of(_span_of(chunk)) == page
     ]
-    return PageReading(cited=cited, page=page, total=total, cited_page=cited_page, passages=tuple(shown))
+    return PageReading(
+        template="search/paged.html",
+        cited=cited,
+        shown_range=range(page, page + 1),
+        earlier=page - 1 if page > 1 else None,
+        later=page + 1 if page < total else None,
+        page=page,
+        total=total,
+        cited_page=cited_page,
+        passages=tuple(shown),
+    )
 
 
 def read_transcript(document: Document, cited: CitedRange) -> CueReading:
@@ -168,7 +129,15 @@ def read_transcript(document: Document, cited: CitedRange) -> CueReading:
     shown = tuple(
         _present_cue(cues, number, marked, is_first=number == first) for number in range(first, last)
     )
-    return CueReading(cited=cited, cues=shown, total=len(cues))
+    start, end = (first, last - 1) if shown else (len(cues) + 1, len(cues))
+    return CueReading(
+        template="search/cues.html",
+        cited=cited,
+        earlier=max(1, start - WINDOW_CUES) if start > 1 else None,
+        later=end + 1 if end < len(cues) else None,
+        cues=shown,
+        total=len(cues),
+    )
 
 
 def _present_cue(cues: tuple[Cue, ...], number: int, marked: range, *, is_first: bool) -> ShownCue:
@@ -188,6 +157,7 @@ def read_picture(document: Document, cited: CitedRange) -> PictureReading:
     chunks = _chunks(document)
     size = _positive_int(document.metadata, "width"), _positive_int(document.metadata, "height")
     return PictureReading(
+        template="search/picture.html",
         cited=cited,
         is_shown=document.mime in SHOWN_PICTURES,
         size=size if min(size) > 0 else None,
@@ -215,10 +185,10 @@ def _page_of(span: Mapping[str, Any]) -> int | None:
     return _positive_int(span, "page") or None
 
 
-def _region_of(span: Mapping[str, Any]) -> Region | None:
+def _region_of(span: Mapping[str, Any]) -> dict[str, int] | None:
     if span.get("kind") != "region":
         return None
-    return Region(**{side: _positive_int(span, side) for side in ("x", "y", "w", "h")})
+    return {side: _positive_int(span, side) for side in ("x", "y", "w", "h")}
 
 
 def _cues_within(cues: tuple[Cue, ...], span: Mapping[str, Any]) -> range:

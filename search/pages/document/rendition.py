@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from django.utils.safestring import SafeString
 from markdown_it.token import Token
@@ -55,9 +55,6 @@ def is_drawn(document: Document) -> bool:
 class RenditionReading(ShownPart):
     """A stretch of a document that is drawn from its parts."""
 
-    template: ClassVar[str] = "search/rendered.html"
-
-    cited: CitedRange
     html: SafeString
     #: The lines of the stretch, in the file or in the document's text.
     first: int
@@ -67,17 +64,10 @@ class RenditionReading(ShownPart):
     count: int
     #: Whether the document goes on after the last stretch.
     is_cut: bool
-    earlier: int | None
-    later: int | None
     #: The first cited line; None without one.
     cited_line: int | None
     #: The headings of the whole document: level, text and line.
     headings: tuple[tuple[int, str, int], ...]
-
-    @property
-    def shown_range(self) -> range:
-        """Return the numbers of the lines shown."""
-        return range(self.first, self.last + 1)
 
 
 def read_rendition(related: RelatedDocuments, cited: CitedRange, chunk: Chunk | None) -> RenditionReading:
@@ -127,7 +117,9 @@ def _read(
     resolve_links(tokens, Links.look_up(tokens, related, names, dict))
     tokens = add_line_ids(tokens, first=first, last=last, cited=marked)
     return RenditionReading(
+        template="search/rendered.html",
         cited=cited,
+        shown_range=range(first, last + 1),
         html=render_html(list(_with_place(tokens, chunk, marked))),
         first=first,
         last=last,

@@ -4,20 +4,18 @@ import logging
 import re
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.functional import Promise
 from django.utils.html import escape
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import NotFound
+from kebab.identity.caller import Access
 from kebab.identity.models import Role, Workspace
-from kebab.identity.reader import Reader
 from kebab.pages.page import WorkspacePage, list_page
 from search.access.restrictions import visible_documents
 from search.api.querysets import chunks_of
@@ -43,23 +41,6 @@ MAX_CHARS = 6_000
 _MARKDOWN_ESCAPES = str.maketrans({"[": "\\[", "]": "\\]", "\n": " "})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownChunk:
-    """A chunk prepared for the page."""
-
-    chunk: Chunk
-    #: Its position in the document, from 1.
-    number: int
-    #: Its citation.
-    uri: str
-    #: Its place on the document's page.
-    address: str
-    text: str
-    is_cut: bool
-    #: Whether the page's address cites it.
-    is_cited: bool
-
-
 def chunks_from_cited(chunks: Any, cited: CitedRange) -> Any:
     """Return a document's chunks from the cited one on; all of them if none is cited."""
     if cited.chunk_id is None:
@@ -68,18 +49,18 @@ def chunks_from_cited(chunks: Any, cited: CitedRange) -> Any:
     return chunks.filter(ordinal__gte=ordinals.first() or 0)
 
 
-def present_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: CitedRange) -> list[ShownChunk]:
-    """Return view models of the chunks, in their order. Their documents must be loaded."""
+def present_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: CitedRange) -> list[dict[str, Any]]:
+    """Return view models of the chunks, in their order, numbered from 1. Their documents must be loaded."""
     return [
-        ShownChunk(
-            chunk=chunk,
-            number=chunk.ordinal + 1,
-            uri=chunk.citation.uri,
-            address=place_path(workspace, chunk.document.doc_id, chunk.citation, chunk.chunk_id.hex),
-            text=chunk.text[:MAX_CHARS],
-            is_cut=len(chunk.text) > MAX_CHARS,
-            is_cited=chunk.chunk_id.hex == cited.chunk_id,
-        )
+        {
+            "chunk": chunk,
+            "number": chunk.ordinal + 1,
+            "uri": chunk.citation.uri,
+            "address": place_path(workspace, chunk.document.doc_id, chunk.citation, chunk.chunk_id.hex),
+            "text": chunk.text[:MAX_CHARS],
+            "is_cut": len(chunk.text) > MAX_CHARS,
+            "is_cited": chunk.chunk_id.hex == cited.chunk_id,
+        }
         for chunk in chunks
     ]
 
@@ -117,18 +98,6 @@ def markdown_citation(document: Document, citation: str, link: str) -> str:
 _MARGIN = re.compile(r"(?<=[^\n|]{40})\n(?=[\w(\"'“„«])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPassage:
-    """A passage prepared for the page."""
-
-    chunk: Chunk
-    #: '' where it would repeat the document's title.
-    heading: str
-    #: The number of the slide or sheet it is on.
-    place: "str | Promise"
-    html: SafeString
-
-
 def mark_reading(reading: AnyReading, words: QueryWords) -> AnyReading:
     """Return the reading with the words of the query marked in its text or lines."""
     match reading:
@@ -144,15 +113,15 @@ def mark_reading(reading: AnyReading, words: QueryWords) -> AnyReading:
             return replace(reading, lines=tuple(lines))
 
 
-def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWords) -> list[ShownPassage]:
-    """Return view models of the passages of a reading."""
+def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWords) -> list[dict[str, Any]]:
+    """Return view models of the passages of a reading; a heading is '' where it would repeat the title."""
     return [
-        ShownPassage(
-            chunk=chunk,
-            heading="" if chunk.section_label == document.title else chunk.section_label,
-            place=_place(document, chunk),
-            html=words.mark(escape(_shown_text(document, chunk))),
-        )
+        {
+            "chunk": chunk,
+            "heading": "" if chunk.section_label == document.title else chunk.section_label,
+            "place": _place(document, chunk),
+            "html": words.mark(escape(_shown_text(document, chunk))),
+        }
         for chunk in chunks
     ]
 
@@ -167,7 +136,8 @@ def _shown_text(document: Document, chunk: Chunk) -> str:
     return _MARGIN.sub(" ", text) if document.media == MediaKind.PDF else text
 
 
-def _place(document: Document, chunk: Chunk) -> "str | Promise":
+def _place(document: Document, chunk: Chunk) -> str:
+    """Return the number of the slide or sheet that a passage is on."""
     span = chunk.source_spans[0] if chunk.source_spans else {}
     if document.media != MediaKind.OFFICE or span.get("kind") != "page":
         return ""
@@ -178,114 +148,109 @@ def _place(document: Document, chunk: Chunk) -> "str | Promise":
 logger = logging.getLogger(__name__)
 
 
-class DocumentPage(WorkspacePage):
-    """A document's text with the cited lines marked."""
-
-    tab = "search"
-
-    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Return the page. Raises NotFound."""
-        document = _document(workspace, self.access.reader, doc_id)
-        readable = visible_documents(workspace, self.access.reader)
-        related = RelatedDocuments(workspace=workspace, document=document, readable=readable)
-        cited = CitedRange.from_parameters(request.GET)
-        chunk = cited_chunk(document, cited)
-        search_input, reading = SearchInput.from_parameters(request.GET), read_document(related, cited, chunk)
-        words = QueryWords(search_input.text, document.lang)
-        citation, link = cited_uri(document, cited, chunk), self._link(request, cited, chunk)
-        is_bookmarked = bool(bookmarked(self.access, [doc_id.hex]))
-        context = {
-            "asked": search_input,
-            "document": document,
-            "title": _title(document),
-            "kind": file_kind(document.path, "code" if document.media == MediaKind.CODE else None),
-            "folders": document.path.split("/")[:-1],
-            "reading": mark_reading(reading, words),
-            "passages": present_passages(document, getattr(reading, "passages", ()), words),
-            "views": document_views(document, cited),
-            "outline": self._outline(document, cited, reading),
-            "chunk": chunk,
-            "citation": citation,
-            "link": link,
-            "markdown": markdown_citation(document, citation, link),
-            "fragment": cited_fragment(cited, chunk),
-            "is_editor": self.access.role is not None and self.access.role.level >= Role.EDITOR.level,
-            "is_bookmarked": is_bookmarked,
-            "bookmark": bookmark_address(workspace, doc_id.hex, is_set=is_bookmarked),
-            "place": place_label(document, cited, chunk),
-            "source_link": source_link(document, cited),
-            "versions": related.versions(),
-            "unread": [each.translate(_) for each in document.omission_views if not each.is_on_purpose],
-            "left_out": [each.translate(_) for each in document.omission_views if each.is_on_purpose],
-            "kept": parse_qsl(search_input.address),
-        }
-        return self.render(request, "search/document.html", **context)
-
-    def _outline(self, document: Document, cited: CitedRange, reading: AnyReading) -> tuple[Section, ...]:
-        shown = reading.shown_range
-        if isinstance(reading, RenditionReading):
-            headings, line = reading.headings, reading.cited_line
-            return build_outline(document, cited, shown, headings=headings, cited_line=line)
-        return build_outline(document, cited, shown)
-
-    def _link(self, request: HttpRequest, cited: CitedRange, chunk: Chunk | None) -> str:
-        """Return the full address of the cited place, without the search that led to it."""
-        address = request.build_absolute_uri(request.path)
-        query = cited.address(cited.first)
-        return f"{address}{'?' if query else ''}{query}{cited_fragment(cited, chunk)}"
+@WorkspacePage.of(tab="search")
+def document_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
+    """Return a document's text with the cited lines marked. Raises NotFound."""
+    request, access = page.request, page.access
+    document = _document(access, doc_id)
+    readable = visible_documents(access.workspace, access.reader)
+    related = RelatedDocuments(workspace=access.workspace, document=document, readable=readable)
+    cited = CitedRange.from_parameters(request.GET)
+    chunk = cited_chunk(document, cited)
+    search_input, reading = SearchInput.from_parameters(request.GET), read_document(related, cited, chunk)
+    words = QueryWords(search_input.text, document.lang)
+    citation, link = cited_uri(document, cited, chunk), _link(request, cited, chunk)
+    is_bookmarked = bool(bookmarked(access, [doc_id.hex]))
+    context = {
+        "asked": search_input,
+        "document": document,
+        "title": _title(document),
+        "kind": file_kind(document.path, "code" if document.media == MediaKind.CODE else None),
+        "folders": document.path.split("/")[:-1],
+        "reading": mark_reading(reading, words),
+        "passages": present_passages(document, getattr(reading, "passages", ()), words),
+        "views": document_views(document, cited),
+        "outline": _outline(document, cited, reading),
+        "chunk": chunk,
+        "citation": citation,
+        "link": link,
+        "markdown": markdown_citation(document, citation, link),
+        "fragment": cited_fragment(cited, chunk),
+        "is_editor": access.role is not None and access.role.level >= Role.EDITOR.level,
+        "is_bookmarked": is_bookmarked,
+        "bookmark": bookmark_address(access.workspace, doc_id.hex, is_set=is_bookmarked),
+        "place": place_label(document, cited, chunk),
+        "source_link": source_link(document, cited),
+        "versions": related.versions(),
+        "unread": [each.translate(_) for each in document.omission_views if not each.is_on_purpose],
+        "left_out": [each.translate(_) for each in document.omission_views if each.is_on_purpose],
+        "kept": parse_qsl(search_input.address),
+    }
+    return page.render(request, "search/document.html", **context)
 
 
-class DocumentChunksPage(WorkspacePage):
-    """The indexed text of a document: its chunks in order."""
-
-    tab = "search"
-
-    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Return the page, from the cited chunk on. Raises NotFound, InvalidCursor."""
-        document = _document(workspace, self.access.reader, doc_id)
-        chunks = chunks_of(workspace, self.access.reader, doc_id)
-        cited = CitedRange.from_parameters(request.GET)
-        shown = list_page(self, request, chunks_from_cited(chunks, cited), ordering=("ordinal", "chunk_id"))
-        context = {
-            "document": document,
-            "total": chunks.count(),
-            "list": shown,
-            "chunks": present_chunks(workspace, shown.rows, cited),
-            "begins_later": bool(shown.rows) and shown.rows[0].ordinal > 0,
-        }
-        return self.render(request, "search/chunks.html", **context)
+def _outline(document: Document, cited: CitedRange, reading: AnyReading) -> tuple[Section, ...]:
+    options: dict[str, Any] = {}
+    if isinstance(reading, RenditionReading):
+        options = {"headings": reading.headings, "cited_line": reading.cited_line}
+    return build_outline(document, cited, reading.shown_range, **options)
 
 
-class DocumentSheet(WorkspacePage):
-    """A page of a PDF as a picture."""
-
-    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID, page: int) -> HttpResponse:
-        """Return the picture. Raises NotFound if there is no such page or it can't be rendered."""
-        document = _document(workspace, self.access.reader, doc_id)
-        if document.media != MediaKind.PDF:
-            raise NotFound
-        try:
-            with open_blob(workspace.pk, document.content_hash) as content:
-                return HttpResponse(page_png(content, page), content_type="image/png")
-        except FileNotFoundError as error:
-            raise NotFound from error
-        except PageNotDrawn as error:
-            logger.warning("document %s: %s", doc_id, error)
-            raise NotFound from error
+def _link(request: HttpRequest, cited: CitedRange, chunk: Chunk | None) -> str:
+    """Return the full address of the cited place, without the search that led to it."""
+    query = cited.address(cited.first)
+    address = request.build_absolute_uri(request.path)
+    return f"{address}{'?' if query else ''}{query}{cited_fragment(cited, chunk)}"
 
 
-class DocumentPicture(WorkspacePage):
-    """The original of a picture, if its type is one that browsers only show."""
+@WorkspacePage.of(tab="search")
+def document_chunks_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
+    """Return the indexed text of a document: its chunks in order, from the cited one on.
 
-    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Return the picture. Raises NotFound."""
-        document = _document(workspace, self.access.reader, doc_id)
-        if document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
-            raise NotFound
-        try:
-            return HttpResponse(read_blob(workspace.pk, document.content_hash), content_type=document.mime)
-        except FileNotFoundError as error:
-            raise NotFound from error
+    Raises NotFound, InvalidCursor.
+    """
+    access, cited = page.access, CitedRange.from_parameters(page.request.GET)
+    document = _document(access, doc_id)
+    chunks = chunks_of(access.workspace, access.reader, doc_id)
+    rows = chunks_from_cited(chunks, cited)
+    shown = list_page(page, page.request, rows, ordering=("ordinal", "chunk_id"))
+    context = {
+        "document": document,
+        "total": chunks.count(),
+        "list": shown,
+        "chunks": present_chunks(access.workspace, shown.rows, cited),
+        "begins_later": bool(shown.rows) and shown.rows[0].ordinal > 0,
+    }
+    return page.render(page.request, "search/chunks.html", **context)
+
+
+@WorkspacePage.of()
+def document_sheet(view: WorkspacePage, doc_id: uuid.UUID, page: int) -> HttpResponse:
+    """Return a page of a PDF as a picture. Raises NotFound if there is none or it can't be rendered."""
+    document = _document(view.access, doc_id)
+    if document.media != MediaKind.PDF:
+        raise NotFound
+    try:
+        with open_blob(document.workspace_id, document.content_hash) as content:
+            return HttpResponse(page_png(content, page), content_type="image/png")
+    except FileNotFoundError as error:
+        raise NotFound from error
+    except PageNotDrawn as error:
+        logger.warning("document %s: %s", doc_id, error)
+        raise NotFound from error
+
+
+@WorkspacePage.of()
+def document_picture(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
+    """Return the original of a picture, if its type is one that browsers only show. Raises NotFound."""
+    document = _document(page.access, doc_id)
+    if document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
+        raise NotFound
+    try:
+        content = read_blob(document.workspace_id, document.content_hash)
+        return HttpResponse(content, content_type=document.mime)
+    except FileNotFoundError as error:
+        raise NotFound from error
 
 
 def _title(document: Document) -> str:
@@ -293,7 +258,7 @@ def _title(document: Document) -> str:
     return document.path.rpartition("/")[2] if document.title in ("", document.path) else document.title
 
 
-def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
+def _document(access: Access, doc_id: uuid.UUID) -> Document:
     """Return the document with its source and version. Raises NotFound."""
-    documents = visible_documents(workspace, reader).filter(doc_id=doc_id)
+    documents = visible_documents(access.workspace, access.reader).filter(doc_id=doc_id)
     return first_or_not_found(documents.select_related("source", "version"))

@@ -7,9 +7,8 @@ import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, ClassVar, Final
+from typing import Any, BinaryIO, Final
 
-from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -49,9 +48,6 @@ from search.pages.markdown.tokens import is_markdown, parse
 class RenderedReading(ShownPart):
     """A stretch of a Markdown document."""
 
-    template: ClassVar[str] = "search/rendered.html"
-
-    cited: CitedRange
     html: SafeString
     #: The lines shown, from 1, and the number of all lines.
     first: int
@@ -59,13 +55,6 @@ class RenderedReading(ShownPart):
     total: int
     #: Whether a line was truncated.
     is_cut: bool
-    earlier: int | None
-    later: int | None
-
-    @property
-    def shown_range(self) -> range:
-        """Return the numbers of the lines shown."""
-        return range(self.first, self.last + 1)
 
 
 def read_rendered(related: RelatedDocuments, cited: CitedRange) -> RenderedReading:
@@ -78,7 +67,9 @@ def read_rendered(related: RelatedDocuments, cited: CitedRange) -> RenderedReadi
         window = read_lines(content, first=stretch.first, count=count, max_line_chars=MAX_LINE_CHARS)
         landmarks = _find_landmarks(content, document, is_all=count == window.total)
     return RenderedReading(
+        template="search/rendered.html",
         cited=cited,
+        shown_range=range(stretch.first, stretch.last + 1),
         html=_render_stretch(stretch, window, landmarks, related, cited),
         first=stretch.first,
         last=stretch.last,
@@ -141,7 +132,6 @@ class ShownLine:
 class Reading(ShownPart):
     """A window of a document: lines or passages, with the cited place and links to the windows around it."""
 
-    cited: CitedRange
     window: LineWindow | None
     #: The window's lines.
     lines: tuple["ShownLine", ...] = ()
@@ -149,19 +139,6 @@ class Reading(ShownPart):
     first: int
     last: int
     total: int
-    #: The starts of the previous and of the next window; None at either end.
-    earlier: int | None
-    later: int | None
-
-    @property
-    def template(self) -> str:
-        """Return the name of the template that shows it."""
-        return "search/passages.html" if self.window is None else "search/lines.html"
-
-    @property
-    def shown_range(self) -> range:
-        """Return the numbers of the lines shown, or the ordinals of the passages."""
-        return range(self.first - (self.window is None), self.last + (self.window is not None))
 
 
 AnyReading = Reading | RenderedReading | RenditionReading | PageReading | CueReading | PictureReading
@@ -210,28 +187,19 @@ def has_source(document: Document) -> bool:
     return document.media in (MediaKind.TEXT, MediaKind.CODE) or document.mime in _MAIL_TEXT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownView:
-    """One of the views of a document, as a link."""
-
-    label: "str | Promise"
-    address: str
-    is_current: bool
-
-
-def document_views(document: Document, cited: CitedRange) -> tuple[ShownView, ...]:
-    """Return the views of the cited place; empty if there is only one."""
+def document_views(document: Document, cited: CitedRange) -> list[dict[str, Any]]:
+    """Return the views of the cited place, as links; none if there is only one."""
     is_rendered = is_markdown(document.mime) or is_drawn(document)
     if not (is_rendered and has_source(document)):
-        return ()
-    return tuple(
-        ShownView(
-            label=label,
-            address=replace(cited, is_source=is_source).address(cited.first),
-            is_current=cited.is_source is is_source,
-        )
+        return []
+    return [
+        {
+            "label": label,
+            "address": replace(cited, is_source=is_source).address(cited.first),
+            "is_current": cited.is_source is is_source,
+        }
         for label, is_source in ((_("Document"), False), (_("Source"), True))
-    )
+    ]
 
 
 def _read_lines(document: Document, cited: CitedRange) -> Reading:
@@ -242,7 +210,9 @@ def _read_lines(document: Document, cited: CitedRange) -> Reading:
         window = read_lines(content, first=first, count=WINDOW_LINES)
     last = first + len(window.lines) - 1
     return Reading(
+        template="search/lines.html",
         cited=cited,
+        shown_range=range(first, last + 1),
         window=window,
         lines=_highlight_window(window, document.path),
         passages=(),
@@ -272,7 +242,9 @@ def _read_passages(document: Document, cited: CitedRange) -> Reading:
     total = chunks.count()
     last = first + len(passages)
     return Reading(
+        template="search/passages.html",
         cited=cited,
+        shown_range=range(first, last),
         window=None,
         passages=passages,
         first=first + 1,

@@ -63,15 +63,6 @@ _MAX_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """One of several links that change one thing about the search."""
-
-    label: "str | Promise"
-    address: str
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchInput:
     """The search parameters as typed, unchecked, so that a refused search can be shown and corrected."""
 
@@ -159,26 +150,26 @@ class SearchInput:
         return replace(self, filters=tuple(each for each in self.filters if each != (name, value)))
 
     @property
-    def modes(self) -> list[Choice]:
-        """Return the modes to switch between."""
+    def modes(self) -> list[dict[str, Any]]:
+        """Return the modes to switch between, as links."""
         return [
-            Choice(label=label, address=replace(self, mode=mode).address, is_current=mode == self.mode)
+            {"label": label, "address": replace(self, mode=mode).address, "is_current": mode == self.mode}
             for mode, label in MODES.items()
         ]
 
     @property
-    def orders(self) -> list[Choice]:
-        """Return the orders to choose from."""
+    def orders(self) -> list[dict[str, Any]]:
+        """Return the orders to choose from, as links."""
         return [
-            Choice(label=label, address=replace(self, sort=sort).address, is_current=sort == self.sort)
+            {"label": label, "address": replace(self, sort=sort).address, "is_current": sort == self.sort}
             for sort, label in ORDERS.items()
         ]
 
     @property
-    def hit_counts(self) -> list[Choice]:
-        """Return the numbers of hits to choose from."""
+    def hit_counts(self) -> list[dict[str, Any]]:
+        """Return the numbers of hits to choose from, as links."""
         return [
-            Choice(label=k, address=replace(self, k=k).address, is_current=k == self.k) for k in HIT_COUNTS
+            {"label": k, "address": replace(self, k=k).address, "is_current": k == self.k} for k in HIT_COUNTS
         ]
 
     def query(self) -> SearchQuery:

@@ -2,13 +2,12 @@
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, pgettext
@@ -38,43 +37,6 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegBar:
-    """A hit's rank and score in percent, from a leg or from a stage after the legs."""
-
-    #: In a few words.
-    meaning: "str | Promise"
-    #: "place 3", or that the leg did not find the hit.
-    found: str
-    #: Digits; empty without a score.
-    percent: str
-    is_absent: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownSection:
-    """A further passage of a document, prepared for the page."""
-
-    #: Its heading, or where it stands if it has none.
-    name: str
-    #: Its citation.
-    uri: str
-    address: str
-    #: Markup: its snippet with the found words marked.
-    snippet: SafeString
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownVote:
-    """A button by which the reader says whether a hit answers the query."""
-
-    value: Literal["yes", "no"]
-    label: "str | Promise"
-    icon: str
-    address: str
-    is_given: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownHit:
     """A document prepared for the page, with its best passage."""
 
@@ -92,13 +54,15 @@ class ShownHit:
     address: str
     #: Markup: its snippet with the found words marked.
     snippet: SafeString
-    #: After the best one, and the number of those found that are not shown.
-    sections: tuple[ShownSection, ...]
+    #: Name, citation, address and snippet of each after the best one, and the number of those not shown.
+    sections: Sequence[Mapping[str, Any]]
     hidden_sections: int
     #: Why it was found, in a few words.
     reason: str
-    legs: tuple[LegBar, ...]
-    votes: tuple[ShownVote, ...]
+    #: Rank and score in percent, of each leg and of each stage after the legs.
+    legs: Sequence[Mapping[str, Any]]
+    #: The buttons by which the reader says whether it answers the query.
+    votes: Sequence[Mapping[str, Any]]
     is_bookmarked: bool
     #: The address to which the button that sets or removes the bookmark posts.
     bookmark: str
@@ -121,15 +85,15 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
             headings=subheadings(hit.heading_path, hit.title),
             address=_address(access, hit, hit, search_input),
             snippet=mark_words(hit.snippet, hit.highlights),
-            sections=tuple(
-                ShownSection(
-                    name=section.section_label or section.citation.uri,
-                    uri=section.citation.uri,
-                    address=_address(access, hit, section, search_input),
-                    snippet=mark_words(section.snippet, section.highlights),
-                )
+            sections=[
+                {
+                    "name": section.section_label or section.citation.uri,
+                    "uri": section.citation.uri,
+                    "address": _address(access, hit, section, search_input),
+                    "snippet": mark_words(section.snippet, section.highlights),
+                }
                 for section in (hit.sections or ())[1:]
-            ),
+            ],
             hidden_sections=(hit.section_count or 0) - len(hit.sections or ()),
             reason=_reason(hit.retrieval),
             legs=_leg_bars(hit.retrieval),
@@ -179,26 +143,23 @@ def _address(
     return place_path(access.workspace, doc_id, passage.citation, passage.chunk_id, query=way_back)
 
 
-def _votes(access: Access, hit: SearchHit, given: bool | None) -> tuple[ShownVote, ...]:
+def _votes(access: Access, hit: SearchHit, given: bool | None) -> list[dict[str, Any]]:
     page = reverse("search-vote", args=[access.workspace.slug])
     version = {"version": hit.version} if hit.version else {}
     named = {"source": hit.source, **version, "citation": hit.citation.uri, "rank": hit.rank}
-    return (
-        ShownVote(
-            value="yes",
-            label=_("Helpful"),
-            icon="thumbs-up",
-            address=f"{page}?{urlencode(named | {'is_relevant': 'yes'})}",
-            is_given=given is True,
-        ),
-        ShownVote(
-            value="no",
-            label=_("Not helpful"),
-            icon="thumbs-down",
-            address=f"{page}?{urlencode(named | {'is_relevant': 'no'})}",
-            is_given=given is False,
-        ),
-    )
+    return [
+        {
+            "value": value,
+            "label": label,
+            "icon": icon,
+            "address": f"{page}?{urlencode(named | {'is_relevant': value})}",
+            "is_given": given is (value == "yes"),
+        }
+        for value, label, icon in (
+            ("yes", _("Helpful"), "thumbs-up"),
+            ("no", _("Not helpful"), "thumbs-down"),
+        )
+    ]
 
 
 def _reason(retrieval: RetrievalDetail) -> str:
@@ -211,7 +172,7 @@ def _reason(retrieval: RetrievalDetail) -> str:
     return " · ".join(str(text) for holds, text in reasons if holds)
 
 
-def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
+def _leg_bars(retrieval: RetrievalDetail) -> list[dict[str, Any]]:
     bars = {
         Mode.LEXICAL: _leg_bar("lexical", retrieval.lexical_rank, retrieval.lexical_score),
         Mode.VECTOR: _leg_bar("vector", retrieval.vector_rank, retrieval.vector_score),
@@ -223,15 +184,15 @@ def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
         found.append(_leg_bar("fused", None, retrieval.fusion_score))
     if retrieval.rerank_score is not None:
         found.append(_leg_bar("reranked", retrieval.rerank_rank, retrieval.rerank_score))
-    return tuple(found)
+    return found
 
 
-def _leg_bar(name: str, rank: int | None, score: float | None) -> LegBar:
+def _leg_bar(name: str, rank: int | None, score: float | None) -> dict[str, Any]:
     is_absent = rank is None and name != "fused"
     absent = pgettext("match", "no") if is_absent else ""
-    return LegBar(
-        meaning=_MEANINGS[name],
-        found=absent if rank is None else gettext("place %(rank)s") % {"rank": rank},
-        percent="" if score is None else str(round(score * 100)),
-        is_absent=is_absent,
-    )
+    return {
+        "meaning": _MEANINGS[name],
+        "found": absent if rank is None else gettext("place %(rank)s") % {"rank": rank},
+        "percent": "" if score is None else str(round(score * 100)),
+        "is_absent": is_absent,
+    }

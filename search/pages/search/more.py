@@ -110,26 +110,24 @@ def vote(page: PostAction) -> HttpResponse:
     return redirect((more or search_address(workspace, search_input)) + place)
 
 
-class QuotedAnswer(WorkspacePage):
-    """A part of the search page, which is fetched once the results of a question are shown."""
+@WorkspacePage.of(need=ASK, tab="search")
+def quoted_answer(page: WorkspacePage) -> HttpResponse:
+    """Return the quote that answers best, with its place: a part fetched once results are shown.
 
-    need = ASK
-    tab = "search"
-
-    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the quote with its place; nothing if no passage answers. Raises InvalidQuery."""
-        asked = SearchInput.from_parameters(request.GET)
-        request_of_text = QuestionInput(question=asked.text).build_request(workspace)
-        question = replace(request_of_text, filters=asked.search_filters())
-        quoted = quote_answer(workspace, self.access.reader, question)
-        if quoted is None:
-            return HttpResponse("")
-        text, citation = quoted
-        return self.render(
-            request,
-            "search/quoted_answer.html",
-            asked=asked,
-            html=render_fragment(MARKER.sub("", text).strip()),
-            citation=citation,
-            address=place_address(workspace, citation),
-        )
+    Nothing if no passage answers. Raises InvalidQuery.
+    """
+    workspace, asked = page.access.workspace, SearchInput.from_parameters(page.request.GET)
+    request_of_text = QuestionInput(question=asked.text).build_request(workspace)
+    question = replace(request_of_text, filters=asked.search_filters())
+    quoted = quote_answer(workspace, page.access.reader, question)
+    if quoted is None:
+        return HttpResponse("")
+    text, citation = quoted
+    return page.render(
+        page.request,
+        "search/quoted_answer.html",
+        asked=asked,
+        html=render_fragment(MARKER.sub("", text).strip()),
+        citation=citation,
+        address=place_address(workspace, citation),
+    )

@@ -1,7 +1,7 @@
 """Search page views: the full page, the htmx part for search-as-you-type, and the filters."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -126,20 +126,12 @@ class CountedFilters(SearchingPage):
         return apply_problem(reswap(response, "innerHTML"), problem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDocuments:
-    """The number of documents found, or of those that are known to be."""
-
-    value: int
-    is_exact: bool
-
-
-def count_found(result: SearchResult, *, has_more: bool) -> FoundDocuments:
-    """Return the number of documents with all words, or that are shown if these are more."""
+def count_found(result: SearchResult, *, has_more: bool) -> dict[str, Any]:
+    """Return the number of documents with all words, or that are shown if more, and if it is exact."""
     shown = sum(not hit.related for hit in result.hits)
     value = max(shown, result.lexical_total.value if result.lexical_total else 0)
     is_all = not has_more or shown < len(result.hits)
-    return FoundDocuments(value=value, is_exact=is_all or value > shown)
+    return {"value": value, "is_exact": is_all or value > shown}
 
 
 def explain_gaps(result: SearchResult) -> Iterator[str]:
