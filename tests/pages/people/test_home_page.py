@@ -27,7 +27,7 @@ def two(owner, other_workspace, mirrors, blobs):
 
 
 def card_of(page, name):
-    return next(card for card in page.context["cards"] if card.access.workspace.name == name)
+    return next(card for card in page.context["cards"] if card["access"].workspace.name == name)
 
 
 def test_workspace_is_shown_with_role_documents_and_when_it_was_indexed(at, two, workspace, monkeypatch):
@@ -113,7 +113,7 @@ def test_workspaces_are_listed_page_by_page(at, two, monkeypatch):
     first = at.get(ALL)
     second = at.get(ALL, {"cursor": first.context["next_cursor"]})
 
-    shown = [page.context["cards"][0].access.workspace.slug for page in (first, second)]
+    shown = [page.context["cards"][0]["access"].workspace.slug for page in (first, second)]
     assert (shown, second.context["next_cursor"]) == (["handbook", "secrets"], None)
 
 

@@ -64,7 +64,7 @@ def test_members_are_listed_page_by_page(at, workspace, monkeypatch):
     seen, address = [], ""
     while address is not None:
         page = at.get(PEOPLE + address)
-        seen += [member.membership.user.email for member in page.context["members"]]
+        seen += [member["membership"].user.email for member in page.context["members"]]
         address = page.context["list"].next_address
 
     assert seen == ["olga@example.org", *(f"m{number}@example.org" for number in range(4))]
