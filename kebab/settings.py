@@ -379,14 +379,14 @@ PASSWORD_HASHERS = [
 ]
 PASSWORD_RESET_TIMEOUT = 2 * 3600
 
-# django-allauth is used for the OpenID Connect provider only (kebab/accounts/oidc).
-ACCOUNT_ADAPTER = "kebab.accounts.oidc.adapters.AccountAdapter"
+# django-allauth is used for the OpenID Connect provider only (kebab/accounts/oidc.py).
+ACCOUNT_ADAPTER = "kebab.accounts.oidc.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = False
-SOCIALACCOUNT_ADAPTER = "kebab.accounts.oidc.adapters.ProviderAdapter"
+SOCIALACCOUNT_ADAPTER = "kebab.accounts.oidc.ProviderAdapter"
 
 # Not to the console: the web process's output is a log, and logs must not hold password reset links.
 globals().update(mail_settings(text("KEBAB_EMAIL_URL"), DataDirectory(KEBAB_DATA_DIR).mail))

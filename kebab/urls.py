@@ -15,16 +15,16 @@ api: list[URLPattern | URLResolver] = [
     path("", include("search.api.urls")),
     path("", include("ingest.api.urls")),
     path("", include("kebab.people.api.urls")),
-    path("", include("kebab.webhooks.api.urls")),
+    path("", include("kebab.webhooks.api")),
     path("status", StatusView.as_view(), name="api-status"),
 ]
 
 urlpatterns = [
     path("api/v1/", include(api)),  # first: a URL is compared with the patterns before its own
-    path("", include("kebab.health.urls")),
+    path("", include("kebab.health.views")),
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
-    path("", include("kebab.webhooks.pages.urls")),
+    path("", include("kebab.webhooks.pages")),
     path("", include("kebab.people.oauth.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),

@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from kebab.accounts.oidc.adapters import links_of
+from kebab.accounts.oidc import links_of
 from kebab.accounts.sign_in import end_sessions
 from kebab.admin.changelist import ListAdmin
 from kebab.admin.site import site

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from kebab.accounts.oidc.views import ProviderCallback, ProviderRedirect
+from kebab.accounts.oidc import ProviderCallback, ProviderRedirect
 from kebab.accounts.profile import ProfilePage, create_token, end_other_sessions, revoke_token, set_theme
 from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (

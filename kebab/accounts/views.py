@@ -21,7 +21,7 @@ from django.views.generic import FormView, TemplateView
 
 from kebab.accounts import audit
 from kebab.accounts.forms import ChangePasswordForm, JoinForm, NewPasswordForm, ResetRequestForm, SignInForm
-from kebab.accounts.oidc.provider import oidc_is_configured
+from kebab.accounts.oidc import oidc_is_configured
 from kebab.accounts.secret_links import (
     forget_link,
     queue_reset_mail,

@@ -11,8 +11,8 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,7 +141,7 @@ def back_up(
     Raises BackupFailed, OSError.
     """
     _create_private_folder(folder)
-    with _owner_connection() as owner, hold_deletions(owner):
+    with connect(connections[OWNER].settings_dict) as owner, hold_deletions(owner):
         started = _database_time(owner)
         path = folder / backup_name(started)
         if path.exists():
@@ -153,7 +153,8 @@ def back_up(
         write_manifest(draft, _build_manifest(draft, owner, started))
         if (archive := archive_folder()) is not None:
             record_folder(archive, folder)
-        _sync_tree(draft)
+        for written in (*draft.glob("*.json"), draft / "blobs.txt", draft):
+            sync_to_disk(written)  # PostgreSQL has synced its own files
         draft.rename(path)
         sync_to_disk(folder)
         new_backup = next(each for each in list_backups(folder) if each.path == path)
@@ -222,10 +223,14 @@ def _copy_all(
     after = blobs.needed_blobs()  # immediately: blobs replaced from here on are still in the copy
     second = blobs.copy_to_folder(after - before, shared)
     basebackup.check_copy(draft / "postgres")
-    _refuse_damage([*first.damaged, *second.damaged])
+    if damaged := [*first.damaged, *second.damaged]:
+        raise BackupFailed(
+            f"{len(damaged)} blobs are not what their names say, such as {damaged[0]}: run kebab doctor "
+            "--deep, and copy them back from an earlier backup."
+        )
     names = sorted(name for name in before | after if (shared / name).exists())
     (draft / "blobs.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-    if _has_secrets(configuration):
+    if configuration.directory.secrets.exists():
         copy_file(configuration.directory.secrets, draft / "secrets.json")
         (draft / "secrets.json").chmod(0o600)
     for name in {*first.missing, *second.missing}:
@@ -235,14 +240,6 @@ def _copy_all(
         size_bytes=first.size_bytes + second.size_bytes,
         missing=sorted({*first.missing, *second.missing}),
     )
-
-
-def _refuse_damage(names: list[str]) -> None:
-    if names:
-        raise BackupFailed(
-            f"{len(names)} blobs are not what their names say, such as {names[0]}: run kebab doctor --deep, "
-            "and copy them back from an earlier backup."
-        )
 
 
 def _build_manifest(draft: Path, owner: Connection, started: datetime) -> Manifest:
@@ -267,17 +264,6 @@ def _build_manifest(draft: Path, owner: Connection, started: datetime) -> Manife
     )
 
 
-def _has_secrets(configuration: StackConfiguration) -> bool:
-    return configuration.directory.secrets.exists()
-
-
-@contextmanager
-def _owner_connection() -> Iterator[Connection[Any]]:
-    """Yield a connection as the owner of the tables."""
-    with connect(connections[OWNER].settings_dict) as owner:
-        yield owner
-
-
 def _database_time(owner: Connection[Any]) -> datetime:
     row = owner.execute(_CLOCK).fetchone()
     return row[0].astimezone(UTC) if row else datetime.now(UTC)
@@ -289,12 +275,6 @@ def _delete_partial_backups(folder: Path) -> None:
         shutil.rmtree(partial)
     for draft in (folder / "blobs").glob("*/*/*.tmp"):
         draft.unlink()
-
-
-def _sync_tree(root: Path) -> None:
-    """Sync our own files of a backup to the disk; PostgreSQL has synced its own."""
-    for path in (*root.glob("*.json"), root / "blobs.txt", root):
-        sync_to_disk(path)
 
 
 _WAL = "archive"

@@ -8,14 +8,6 @@
         secrets.json                        the keys of encrypted credentials and of sessions; mode 0600
         manifest.json
     2026-11-22T110000Z.partial/             an unfinished or killed backup: the next one deletes it
-
-The error tree of backups:
-
-StackError
-├── BackupFailed     a copy failed, or differs from the original
-├── BackupMissing    no backup leads to the requested state
-├── RestoreFailed    the restored database does not start, or does not reach the requested time
-└── RestoreRefused   the target has data already
 """
 
 import json

@@ -26,7 +26,6 @@ from kebab.backup.manifest import (
 from kebab.database.connections import close_connections
 from kebab.runtime.durable_files import replace_text
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT
 from kebab.stack.servers.postgres import EmbeddedPostgres
 from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster
 from kebab.stack.storage.data_dir_lock import hold_for_stack
@@ -135,7 +134,8 @@ def _clear_target(configuration: StackConfiguration, cluster: PostgresCluster) -
     directory = configuration.directory
     if directory.unfinished_restore.exists():
         shutil.rmtree(cluster.folder, ignore_errors=True)
-    occupied = [path for path in (cluster.folder, directory.blobs, directory.mirrors) if _is_nonempty(path)]
+    places = (cluster.folder, directory.blobs, directory.mirrors)
+    occupied = [path for path in places if path.is_dir() and any(path.iterdir())]
     if occupied and not directory.unfinished_restore.exists():
         raise RestoreRefused(
             f"There is data in {occupied[0]} already; set KEBAB_DATA_DIR to a new folder, or move that away."
@@ -143,16 +143,12 @@ def _clear_target(configuration: StackConfiguration, cluster: PostgresCluster) -
     replace_text(directory.unfinished_restore, f"{datetime.now(UTC).isoformat()}\n")
 
 
-def _is_nonempty(path: Path) -> bool:
-    return path.is_dir() and any(path.iterdir())
-
-
 def _replay(server: EmbeddedPostgres) -> datetime | None:
     """Start the server and wait for the end of the replay; return the time of its last write."""
     server.spawn()
     while True:
         try:
-            with _connect(server) as session:
+            with server.connect() as session:
                 row = session.execute(
                     "SELECT pg_is_in_recovery(), pg_last_xact_replay_timestamp()"
                 ).fetchone()
@@ -170,14 +166,3 @@ def _replay(server: EmbeddedPostgres) -> datetime | None:
                 " if what was restored went on since, follow that by --timeline latest."
             )
         time.sleep(_POLL_S)
-
-
-def _connect(server: EmbeddedPostgres) -> psycopg.Connection:
-    return psycopg.connect(
-        host=str(server.socket_folder),
-        port=POSTGRES_PORT,
-        user=DATABASE_OWNER,
-        dbname="postgres",
-        connect_timeout=2,
-        autocommit=True,
-    )

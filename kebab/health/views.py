@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import DatabaseError
 from django.http import HttpResponse
+from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -40,28 +41,18 @@ class _OpenView(APIView):
     metadata_class = None
 
 
-class HealthView(_OpenView):
-    """Liveness of this process."""
+class ReplyView(_OpenView):
+    """A reply to a probe."""
+
+    #: Returns the reply to a request; if none is named, that this process answers.
+    reply: Callable[[Request], Reply] = staticmethod(lambda request: health_reply())
 
     def get(self, request: Request) -> HttpResponse:
-        """Return 200 while the process answers."""
-        return _to_response(health_reply())
-
-
-class ReadyView(_OpenView):
-    """Readiness of this process, for load balancers."""
-
-    def get(self, request: Request) -> HttpResponse:
-        """Return the readiness and the failed checks; `kebab doctor` explains them."""
-        return _to_response(readiness_reply())
-
-
-class MetricsView(_OpenView):
-    """Metrics of this node's processes for Prometheus."""
-
-    def get(self, request: Request) -> HttpResponse:
-        """Return the metrics in the text format."""
-        return _to_response(metrics_reply(**_access_arguments(request)))
+        """Return the reply."""
+        reply = self.reply(request)
+        return HttpResponse(
+            reply.body, status=reply.status, content_type=reply.content_type, headers=dict(reply.headers)
+        )
 
 
 class VersionView(_OpenView):
@@ -91,7 +82,7 @@ class StatusView(ApiView):
         if self.caller.operator is None and not (user is not None and user.is_superuser):
             raise Forbidden("Only an operator may see the state of the stack.")
         with acting_everywhere():
-            return Response(build_listing(StackConfiguration.from_settings()).as_json())
+            return Response(build_listing(StackConfiguration.from_settings()))
 
 
 def _access_arguments(request: Request) -> dict[str, Any]:
@@ -111,7 +102,14 @@ def _query_version(query: Callable[[], Version | None]) -> str | None:
     return format_version(version) if version is not None else None
 
 
-def _to_response(reply: Reply) -> HttpResponse:
-    return HttpResponse(
-        reply.body, status=reply.status, content_type=reply.content_type, headers=dict(reply.headers)
-    )
+def _metrics(request: Request) -> Reply:
+    return metrics_reply(**_access_arguments(request))
+
+
+urlpatterns = [
+    path("healthz", ReplyView.as_view(), name="healthz"),
+    # `kebab doctor` explains the failed checks.
+    path("readyz", ReplyView.as_view(reply=lambda request: readiness_reply()), name="readyz"),
+    path("metrics", ReplyView.as_view(reply=_metrics), name="metrics"),
+    path("version", VersionView.as_view(), name="version"),
+]

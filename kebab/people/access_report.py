@@ -261,7 +261,7 @@ def _permissions(request: ReportRequest) -> Iterator[Permission]:
     for operation in operations():
         found.setdefault(operation.need, []).append(operation)
     for need, allowing in found.items():
-        name, means = _NAMES_OF_NEEDS.get(need) or (_fallback_name(need), "")
+        name, means = _NAMES_OF_NEEDS.get(need) or (f"{need.role.value} or {need.scope or 'no token'}", "")
         is_allowed, why = request.answer(need)
         yield Permission(
             name=name,
@@ -270,7 +270,3 @@ def _permissions(request: ReportRequest) -> Iterator[Permission]:
             why=why,
             operations=tuple(map(str, allowing)),
         )
-
-
-def _fallback_name(need: Need) -> str:
-    return f"{need.role.value} or {need.scope or 'no token'}"

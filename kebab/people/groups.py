@@ -6,11 +6,10 @@ Extensions name functions that count what is restricted to groups, because this 
 import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, models, transaction
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, IntegerField, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
 from kebab.contributions import contributions
@@ -26,17 +25,6 @@ MAX_GROUPS = 100
 
 #: Returns the number of sources restricted to each of some groups; groups without any may be left out.
 CountSources = Callable[[Workspace, Collection[uuid.UUID]], Mapping[uuid.UUID, int]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSize:
-    """A group with its numbers of members, tokens and restricted sources."""
-
-    group: Group
-    member_count: int
-    token_count: int
-    #: The number of sources restricted to it, alone or with other groups.
-    source_count: int
 
 
 def clean_name(name: str) -> str:
@@ -71,7 +59,7 @@ def rename_group(access: Access, group_id: uuid.UUID, name: str) -> Group:
     return group
 
 
-def delete_group(access: Access, group_id: uuid.UUID) -> GroupSize:
+def delete_group(access: Access, group_id: uuid.UUID) -> dict[str, Any]:
     """Delete a group and return its last sizes. Raises NotFound.
 
     Sources restricted to it stay restricted: without another group only owners and admins read them.
@@ -80,7 +68,7 @@ def delete_group(access: Access, group_id: uuid.UUID) -> GroupSize:
         group = _lock_group(access, group_id)
         size = group_sizes(access.workspace, [group])[0]
         Group.objects.filter(pk=group.pk).delete()
-        counts = {name: getattr(size, name) for name in ("member_count", "token_count", "source_count")}
+        counts = {name: count for name, count in size.items() if name != "group"}
         audit.record(access, "group.deleted", group.name, id=str(group.pk), **counts)
     return size
 
@@ -152,24 +140,28 @@ def lock_groups(
     return found
 
 
-def group_sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
-    """Return the groups in their order with their sizes: one query, and one for each counter."""
+def group_sizes(workspace: Workspace, groups: Collection[Group]) -> list[dict[str, Any]]:
+    """Return the groups in their order with their numbers of members, tokens and restricted sources.
+
+    One query, and one for each counter. A source counts that is restricted to other groups, too.
+    """
     ids = [group.pk for group in groups]
     restricted = [count(workspace, ids) for count in contributions("source_counters")]
-    counted = {row.pk: row for row in _annotate_counts(Group.objects.filter(workspace=workspace, pk__in=ids))}
-    return [
-        GroupSize(
-            group=group,
-            member_count=getattr(counted.get(group.pk), "members_counted", 0),
-            token_count=getattr(counted.get(group.pk), "tokens_counted", 0),
-            source_count=sum(each.get(group.pk, 0) for each in restricted),
+    counted = {
+        row.pk: row
+        for row in Group.objects.filter(workspace=workspace, pk__in=ids).annotate(
+            members_counted=_count_rows(GroupMember), tokens_counted=_count_rows(TokenGroup)
         )
+    }
+    return [
+        {
+            "group": group,
+            "member_count": getattr(counted.get(group.pk), "members_counted", 0),
+            "token_count": getattr(counted.get(group.pk), "tokens_counted", 0),
+            "source_count": sum(each.get(group.pk, 0) for each in restricted),
+        }
         for group in groups
     ]
-
-
-def _annotate_counts(groups: "QuerySet[Group]") -> "QuerySet[Group]":
-    return groups.annotate(members_counted=_count_rows(GroupMember), tokens_counted=_count_rows(TokenGroup))
 
 
 def _count_rows(rows: type[models.Model]) -> Coalesce:

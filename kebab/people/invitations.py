@@ -306,7 +306,9 @@ def send_invitation(invitation: Invitation, link: str) -> bool:
     """
     facts = {
         "workspace": " ".join(invitation.workspace.name.split()),  # a header has no line breaks
-        "invited_by": _inviter_name(invitation.invited_by),
+        "invited_by": _("An operator")
+        if invitation.invited_by.startswith(OPERATOR_PREFIX)
+        else invitation.invited_by,
         "role": invitation.get_role_display(),
         "expires_at": invitation.expires_at,
         "link": link,
@@ -319,7 +321,3 @@ def send_invitation(invitation: Invitation, link: str) -> bool:
         logger.warning("The mail of invitation %s was not sent: %s", invitation.pk, type(error).__name__)
         return False
     return mail_is_delivered()
-
-
-def _inviter_name(invited_by: str) -> str:
-    return _("An operator") if invited_by.startswith(OPERATOR_PREFIX) else invited_by

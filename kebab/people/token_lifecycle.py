@@ -12,7 +12,7 @@ from django.utils import timezone
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Conflict
 from kebab.identity.caller import Access
-from kebab.identity.models import ApiToken, Group, PersonalToken, TokenScope, User
+from kebab.identity.models import ApiToken, PersonalToken, TokenScope, User
 from kebab.identity.models.token import Token
 from kebab.identity.tokens import mint_personal_token, mint_token
 from kebab.people import audit
@@ -52,7 +52,7 @@ def issue_token(
             "token.created",
             _subject(token),
             scopes=token.scopes,
-            groups=_group_names(named),
+            groups=sorted(group.name for group in named),
             **({"filters": token.filters} if token.filters else {}),
         )
     return token, secret
@@ -154,7 +154,3 @@ def _expire(token: ApiToken, overlap: timedelta) -> datetime:
 
 def _subject(token: Token) -> str:
     return f"{token.kind}_{token.prefix}"
-
-
-def _group_names(groups: Iterable[Group]) -> list[str]:
-    return sorted(group.name for group in groups)

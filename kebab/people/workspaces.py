@@ -222,7 +222,8 @@ def delete_workspace(access: Access) -> None:
     to be read from disk. There is no statement timeout.
     """
     with transaction.atomic():
-        _lift_statement_timeout()
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 0")
         locked = Workspace.objects.select_for_update().filter(pk=access.workspace.pk).first()
         if locked is None:
             return
@@ -230,9 +231,3 @@ def delete_workspace(access: Access) -> None:
         for hook in reversed(contributions("deletion_hooks")):  # rows of ingest refer to those of search
             hook(locked)
         locked.delete()
-
-
-def _lift_statement_timeout() -> None:
-    # One statement deletes all rows: if it timed out once, it would each time.
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")

@@ -1,18 +1,4 @@
-"""The error tree of the stack.
-
-StackError
-├── PathRefused         a folder, file or socket path that cannot be used
-├── ServerMissing       no binary of an embedded server
-├── ServerFailed        an embedded server that does not start
-├── ServerUnreachable   an external server that does not answer
-├── RestoreUnfinished   a restore was killed: the data is incomplete
-├── PreparationFailed   migrations or a preparation step ended with an error
-├── PortTaken           another process listens on the web port
-├── HostUnknown         there is no address to listen on
-├── StackAlreadyRuns    a second `up` on the same data directory
-├── BlobsNotShared      this node's blobs are not those of the other nodes
-└── StackBusy           another command holds the data directory for too long
-"""
+"""The errors of the stack."""
 
 
 class StackError(Exception):

@@ -183,7 +183,9 @@ def _send_in_thread(turns: Turns, sender: "_Sender", ends_at: float) -> int:
 def _send_in_turn(turns: Turns, sender: "_Sender", ends_at: float) -> int:
     """Send a delivery of each endpoint whose turn begins, as time permits; return the number delivered."""
     count = 0
-    while _may_go_on(ends_at) and (turn := turns.begin()) is not None:
+    while (
+        time.monotonic() < ends_at and not worker_stop.is_requested() and (turn := turns.begin()) is not None
+    ):
         is_delivered = False
         try:
             with acting_in(turn.workspace_id):
@@ -224,10 +226,6 @@ class _Sender:
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
-
-
-def _may_go_on(ends_at: float) -> bool:
-    return time.monotonic() < ends_at and not worker_stop.is_requested()
 
 
 def _receiving_endpoints() -> "QuerySet[Endpoint]":

@@ -227,17 +227,15 @@ class Conversation:
 
 
 def _about(subject: str, focus: Focus) -> Question:
-    return Question(asking=focus.asking, subject=subject, content=frozenset(_content(focus)))
+    return Question(
+        asking=focus.asking, subject=subject, content=frozenset(focus.speech.content(words_of(focus.asking)))
+    )
 
 
 def stands_alone(focus: Focus) -> bool:
     """Return whether a question needs no earlier one."""
     compounds = [each for each in focus.asking.split() if focus.speech.content(words_of(each))]
     return len(compounds) >= _MIN_WORDS and not refers_back(focus.asking, focus.speech)
-
-
-def _content(focus: Focus) -> list[str]:
-    return focus.speech.content(words_of(focus.asking))
 
 
 def _least_share(focus: Focus) -> float | None:
@@ -258,7 +256,7 @@ def find_conversation(
         raise NotFound
     return Conversation(
         id=conversation_id,
-        turns=_turns(last[::-1]),
+        turns=tuple(EarlierTurn(question=row.question, text=row.text[:MAX_TURN_CHARS]) for row in last[::-1]),
         doc_ids=frozenset(answer_doc_ids(workspace, last)),
         asked=find_asked(
             map(_read_turn, _pages(rows)), [word for row in last for word in words_of(row.question)]
@@ -359,7 +357,3 @@ def _carry_subject(asked: Sequence[AskedTurn]) -> str:
 def _words_with(text: str, terms: frozenset[str]) -> str:
     """Return the words of a text that have one of these index terms."""
     return " ".join(word for word in text.split() if not terms.isdisjoint(terms_of(word, STEMMED)))
-
-
-def _turns(rows: Sequence[KeptAnswer]) -> tuple[EarlierTurn, ...]:
-    return tuple(EarlierTurn(question=row.question, text=row.text[:MAX_TURN_CHARS]) for row in rows)

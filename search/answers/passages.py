@@ -149,7 +149,12 @@ def find_passages(
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
     words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
     asked = AskedNumbers.of(question.asking) or AskedNumbers.of(question.text)
-    about = [hit for hit in hits if _is_about(hit, texts, asked)]
+    about = [
+        hit
+        for hit in hits
+        # Its text doesn't contradict the numbers of the question.
+        if not asked or asked.judge("\n".join((hit.title, *hit.heading_path, texts[hit.chunk_id][1]))) >= 0
+    ]
     closeness = measure_closeness(result.hits, result.vector_window)
     passages = _pack_passages(about, texts, analysis, tokens, closeness)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
@@ -171,11 +176,6 @@ def _nearest_sentences(workspace: Workspace, scope: SearchScope, text: str) -> N
         return None
     embedder = embedder_for_queries(workspace, scope.space)
     return None if embedder is None else NearestSentences(embedder, text, budget=_MOST_QUOTES)
-
-
-def _is_about(hit: SearchHit, texts: Mapping[str, tuple[str, str]], asked: AskedNumbers) -> bool:
-    """Return whether the text of a hit doesn't contradict the numbers of the question."""
-    return not asked or asked.judge("\n".join((hit.title, *hit.heading_path, texts[hit.chunk_id][1]))) >= 0
 
 
 def _strip_quotes(question: str) -> str:

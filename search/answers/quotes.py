@@ -250,15 +250,11 @@ def _split_cells(line: str) -> list[str]:
 def _separated_values(text: str, origin: Origin) -> Iterator[Quote]:
     head = origin.headings[-1].split(" | ") if origin.headings else []
     separator = "\t" if origin.extension == "tsv" else ","
-    read = [(line, _separated(line, separator)) for line in text.splitlines()]
+    read = [(line, next(csv.reader([line], delimiter=separator), [])) for line in text.splitlines()]
     lines = [line for line, cells in read if any(cells) and cells != head]
     cells = [cells for _, cells in read if any(cells) and cells != head]
     if lines:
         yield _table_quote(text, head, lines, cells, caption=origin.title)
-
-
-def _separated(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator), [])
 
 
 def _table_quote(

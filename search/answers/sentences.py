@@ -23,12 +23,8 @@ def split_sentences(text: str, language: str) -> Iterator[str]:
     held = ""
     for piece in sentencex.segment(code, text):
         held += piece
-        if not _goes_on(held, code):
+        if not (_ABBREVIATED.search(held) or (code in _ORDINAL_LANGUAGES and _ORDINAL.search(held))):
             yield held
             held = ""
     if held:
         yield held
-
-
-def _goes_on(text: str, code: str) -> bool:
-    return bool(_ABBREVIATED.search(text) or (code in _ORDINAL_LANGUAGES and _ORDINAL.search(text)))

@@ -1,14 +1,4 @@
-"""Errors of bundles and of writing and reading them.
-
-BundleError
-├── BundleExists       the target of an export exists already
-├── BundleUnreadable   no such file, or it can't be read
-├── NotABundle         a file of another kind
-├── BundleTooNew       a format that this release doesn't read
-├── BundleDamaged      bytes differ from those that were written
-├── BundleRefused      undamaged, but with content that no export writes
-└── ImportUnderWay     another process imports the same bundle or takes the slug
-"""
+"""Errors of bundles and of writing and reading them."""
 
 from search.errors import CorpusError
 

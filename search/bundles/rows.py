@@ -43,7 +43,7 @@ _JUDGEMENT_ORDER = ("topic__topic_set", "topic__topic_id", "source__key", "versi
 _MASKED = {"config": "masked_config"}
 _UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 # Column and target section of each reference, by the name of its field.
-_REFERENCES = {
+REFERENCES = {
     "source_number": ("source_id", "sources"),
     "group_number": ("group_id", "groups"),
     "version_number": ("version_id", "versions"),
@@ -71,8 +71,8 @@ def section_row(section: str, instance: Model, numbers: RowNumbers) -> dict[str,
     """Return the JSON of a row in a section."""
     values: dict[str, Any] = {}
     for name in SECTIONS_BY_NAME[section].fields:
-        if name in _REFERENCES:
-            column, target = _REFERENCES[name]
+        if name in REFERENCES:
+            column, target = REFERENCES[name]
             values[name] = numbers.of(target, getattr(instance, column))
         else:
             values[name] = getattr(instance, _MASKED.get(name, name))

@@ -124,14 +124,20 @@ def pending_feedback(
     """
     feedback = visible_feedback(access)
     keys = set(feedback.values_list("query_key", flat=True)[:newest])
-    by_query = _group_by_query(feedback.filter(query_key__in=keys).select_related("source"))
-    topics = {key: _build_topic(key, rows) for key, rows in by_query.items()}
+    by_query = _votes_by_query(feedback.filter(query_key__in=keys).select_related("source"))
+    topics = {key: _build_topic(key, votes) for key, votes in by_query.items()}
     rows = visible_topics(access, topic_set).filter(
         topic_id__in=[topic.topic_id for topic in topics.values()]
     )
     judged = {topic.topic_id: set(topic.qrels) for topic in with_judgements(access, rows)}
     pending = [
-        _build_pending(key, by_query[key], topic)
+        PendingFeedback(
+            query_key=key,
+            query=topic.text,
+            votes=tuple(map(_count_votes, by_query[key])),
+            last_vote_at=by_query[key][0][0].created_at,
+            is_decided=_is_decided(topic),
+        )
         for key, topic in topics.items()
         if not _is_decided(topic) or judged.get(topic.topic_id) != set(topic.qrels)
     ]
@@ -148,8 +154,8 @@ def store_topics_from_feedback(
     `store_topics`.
     """
     feedback = visible_feedback(access).select_related("source")
-    by_query = _group_by_query(feedback if of_query is None else feedback.filter(query_key=of_query))
-    topics = {key: _build_topic(key, rows) for key, rows in by_query.items()}
+    by_query = _votes_by_query(feedback if of_query is None else feedback.filter(query_key=of_query))
+    topics = {key: _build_topic(key, votes) for key, votes in by_query.items()}
     relevant = [topic for topic in topics.values() if _is_decided(topic)]
     dropped = {topic.topic_id for topic in topics.values()} - {topic.topic_id for topic in relevant}
     former = visible_topics(access, topic_set).filter(origin=TopicOrigin.FEEDBACK, topic_id__in=dropped)
@@ -157,29 +163,16 @@ def store_topics_from_feedback(
     return store_topics(access, relevant[:MAX_TOPICS], topic_set=topic_set, origin=TopicOrigin.FEEDBACK)
 
 
-def _group_by_query(feedback: Iterable[Feedback]) -> dict[uuid.UUID, list[Feedback]]:
-    """Group the feedback by the key of its query, in order."""
-    by_query: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
+def _votes_by_query(feedback: Iterable[Feedback]) -> dict[uuid.UUID, list[list[Feedback]]]:
+    """Return the votes on each document by the key of their query, in order."""
+    by_query: dict[uuid.UUID, dict[uuid.UUID, list[Feedback]]] = defaultdict(lambda: defaultdict(list))
     for each in feedback:
-        by_query[each.query_key].append(each)
-    return by_query
+        by_query[each.query_key][each.place_key].append(each)
+    return {key: list(by_document.values()) for key, by_document in by_query.items()}
 
 
 def _is_decided(topic: JudgedTopic) -> bool:
     return any(qrel.grade > 0 for qrel in topic.qrels)
-
-
-def _build_pending(key: uuid.UUID, rows: Sequence[Feedback], topic: JudgedTopic) -> PendingFeedback:
-    by_document: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
-    for row in rows:
-        by_document[row.place_key].append(row)
-    return PendingFeedback(
-        query_key=key,
-        query=topic.text,
-        votes=tuple(map(_count_votes, by_document.values())),
-        last_vote_at=rows[0].created_at,
-        is_decided=_is_decided(topic),
-    )
 
 
 def _count_votes(rows: Sequence[Feedback]) -> DocumentVotes:
@@ -196,12 +189,9 @@ def _citation(row: Feedback) -> str:
     return build_uri(row.path, row.fragment)
 
 
-def _build_topic(key: uuid.UUID, rows: Sequence[Feedback]) -> JudgedTopic:
-    by_document: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
-    for row in rows:
-        by_document[row.place_key].append(row)
-    qrels = [qrel for votes in by_document.values() for qrel in _majority_qrel(votes)]
-    return JudgedTopic(topic_id=f"feedback-{key.hex[:16]}", text=rows[0].query, qrels=tuple(qrels))
+def _build_topic(key: uuid.UUID, votes: Sequence[Sequence[Feedback]]) -> JudgedTopic:
+    qrels = tuple(qrel for of_document in votes for qrel in _majority_qrel(of_document))
+    return JudgedTopic(topic_id=f"feedback-{key.hex[:16]}", text=votes[0][0].query, qrels=qrels)
 
 
 def _majority_qrel(votes: Sequence[Feedback]) -> Iterable[Qrel]:

@@ -17,6 +17,7 @@ from search.engine.search import resolve_scope_at_seq, search, search_in_scope
 from search.errors import GateOutOfTime
 from search.evaluation.comparison import MeasureComparison, compare
 from search.evaluation.judged import JudgedTopic
+from search.evaluation.run_topics import SearchFunction
 from search.evaluation.runs import end_run, execute_run, measure_values, open_run
 from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import judged_topics
@@ -39,8 +40,6 @@ _MIRROR_LIMIT_S = 600.0
 #: Creator of the runs: no account, so that only callers who read everything see them.
 ACTOR = "quality gate"
 
-#: A function with the signature of `search.engine.search.search`.
-Ask = Callable[..., SearchResult]
 #: Called after each step of a long operation; may raise to end it.
 Advance = Callable[[], None]
 
@@ -51,7 +50,7 @@ class SearchVariant:
 
     #: Name of its run.
     name: str
-    ask: Ask
+    ask: SearchFunction
     settings: RunSettings = field(default_factory=lambda: RunSettings(k=_DEPTH))
 
 

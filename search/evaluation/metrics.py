@@ -96,9 +96,8 @@ def _parse_measure(name: str) -> Any:
         # Its own check is an assertion, and its parser raises arbitrary errors.
         is_known = _PROVIDER.supports(measure)
     except (ValueError, NameError, AssertionError, TypeError, KeyError, SyntaxError, AttributeError) as error:
-        raise InvalidMeasure(
-            f"{preview(name)} is not a measure of ir-measures: {_describe_error(error)}."
-        ) from error
+        wrong = preview(str(error).strip() or type(error).__name__)
+        raise InvalidMeasure(f"{preview(name)} is not a measure of ir-measures: {wrong}.") from error
     if not is_known or not all(_is_in_range(name, value) for name, value in measure.params.items()):
         raise InvalidMeasure(
             f"{preview(name)} can't be computed here; give one like nDCG@10, R@100, RR@10, P@5, AP,"
@@ -112,7 +111,3 @@ def _is_in_range(name: str, value: Any) -> bool:
         return all(_is_in_range("", each) for each in (*value, *value.values()))
     least = 1 if name in ("cutoff", "rel") else 0
     return isinstance(value, str | bool) or (isinstance(value, int | float) and least <= value <= MAX_CUTOFF)
-
-
-def _describe_error(error: Exception) -> str:
-    return preview(str(error).strip() or type(error).__name__)

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from kebab.identity.models import Workspace
 from kebab.identity.reader import OPERATOR, Reader
@@ -24,16 +23,11 @@ from search.evaluation.settings import RunSettings
 from search.models import Chunk
 from search.retrieval.citation import split_uri
 from search.retrieval.errors import InvalidJudgedSet
-from search.retrieval.types import MAX_K, SearchHit, SearchQuery, SearchResult
+from search.retrieval.types import MAX_K, SearchHit, SearchResult
 from search.settings.search_settings import SearchSettings
 
-
-class SearchFunction(Protocol):
-    """A function with the signature of `search.engine.search.search`."""
-
-    def __call__(self, workspace: Workspace, query: SearchQuery, *, reader: Reader) -> SearchResult:
-        """Search the documents that `reader` may read. Raises SearchError."""
-        ...
+#: A function with the signature of `search.engine.search.search`.
+SearchFunction = Callable[..., SearchResult]
 
 
 def document_name(hit: SearchHit) -> DocumentName:

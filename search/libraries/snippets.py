@@ -142,7 +142,7 @@ def parse_unfinished_word(text: str) -> UnfinishedWord | None:
     """Return the last word of plain terms; None when it is too short or the text contains query syntax."""
     *before, last = add_prefix_star(text).split() or [""]
     word = last.removesuffix("*")
-    if last == word or any(_is_syntax(term) for term in (*before, word)):
+    if last == word or any(is_operator(term) or '"' in term or "*" in term for term in (*before, word)):
         return None
     words = tuple(dict.fromkeys(words_of(word)))  # each is compared with every word of 200 chunks
     if not words:
@@ -150,10 +150,6 @@ def parse_unfinished_word(text: str) -> UnfinishedWord | None:
     either = " OR ".join(dict.fromkeys(_alternatives(word)))
     expression = " AND ".join([*map(quote_term, before), f"({either})"])
     return UnfinishedWord(expression=expression, words=words)
-
-
-def _is_syntax(term: str) -> bool:
-    return is_operator(term) or '"' in term or "*" in term
 
 
 def _alternatives(word: str) -> Iterator[str]:

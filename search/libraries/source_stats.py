@@ -1,7 +1,6 @@
 """Statistics of a library, stored in its source: number of snippets, trust score, time of indexing."""
 
 import uuid
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -56,10 +55,8 @@ def _snippets_of_default_branch(source: Source) -> int:
     documents = Document.objects.in_workspace(source.workspace_id).filter(version__in=list(default))
     pks = list(documents.values_list("pk", flat=True))
     return sum(
-        _chunks_of(source.workspace_id, pks[at : at + _DOCUMENTS_PER_QUERY])
+        Chunk.objects.in_workspace(source.workspace_id)
+        .filter(document__in=pks[at : at + _DOCUMENTS_PER_QUERY])
+        .count()
         for at in range(0, len(pks), _DOCUMENTS_PER_QUERY)
     )
-
-
-def _chunks_of(workspace_id: uuid.UUID, documents: Sequence[int]) -> int:
-    return int(Chunk.objects.in_workspace(workspace_id).filter(document__in=documents).count())

@@ -65,26 +65,7 @@ from search.retrieval.text.sanitize import strip_unstorable
 _BETWEEN = "\n\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedDocument:
-    """A document in a list of resources."""
-
-    uri: str
-    name: str
-    title: str
-    mime: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentPage:
-    """A page of documents, and the cursor of the next page; None at the end."""
-
-    documents: tuple[ListedDocument, ...]
-    next_cursor: str | None
-
-
-def list_resources(call: Call, cursor: str | None) -> DocumentPage:
+def list_resources(call: Call, cursor: str | None) -> ListResourcesResult:
     """Return a page of the documents that the caller may read. Raises Forbidden, InvalidCursor.
 
     Of several workspaces none are listed: their addresses don't name the workspace.
@@ -92,10 +73,10 @@ def list_resources(call: Call, cursor: str | None) -> DocumentPage:
     access = call.access
     READ.check(access)
     if call.others:
-        return DocumentPage(documents=(), next_cursor=None)
+        return ListResourcesResult(resources=[])
     with acting_in(access.workspace.pk):
         documents, next_cursor = list_documents(access, cursor)
-        return DocumentPage(documents=tuple(map(_describe_document, documents)), next_cursor=next_cursor)
+        return ListResourcesResult(resources=list(map(_resource, documents)), next_cursor=next_cursor)
 
 
 def read_resource(call: Call, uri: str) -> str:
@@ -121,34 +102,30 @@ def _text(document: Document, place: Citation | None) -> str:
     if place is None:
         return _whole(document)
     if place.start is not None and place.end is not None and has_lines(document):
-        return "\n".join(lines_of(document, LineRange(first=place.start, last=place.end)).texts)
+        return "\n".join(lines_of(document, LineRange(first=place.start, last=place.end))[0])
     return _BETWEEN.join(chunk.text for chunk in passages_at(document, place))
 
 
 def _whole(document: Document) -> str:
-    if not has_lines(document):
-        return _all_passages(document)
-    found = lines_of(document, LineRange(first=1, last=MOST_LINES))
-    if found.total > len(found.texts):
-        part = f"{document_uri(document)}#L1-L{MOST_LINES}"
-        raise InvalidRequest(f"The document has {found.total} lines; read it in parts, like {part}.")
-    return "\n".join(found.texts)
-
-
-def _all_passages(document: Document) -> str:
+    if has_lines(document):
+        texts, total = lines_of(document, LineRange(first=1, last=MOST_LINES))
+        if total > len(texts):
+            part = f"{document_uri(document)}#L1-L{MOST_LINES}"
+            raise InvalidRequest(f"The document has {total} lines; read it in parts, like {part}.")
+        return "\n".join(texts)
     chunks = passages_of(document)
     if len(chunks) == MOST_PASSAGES:
         raise InvalidRequest(f"The document has {MOST_PASSAGES} passages or more; read the places of hits.")
     return _BETWEEN.join(chunk.text for chunk in chunks)
 
 
-def _describe_document(document: Document) -> ListedDocument:
-    return ListedDocument(
+def _resource(document: Document) -> Resource:
+    return Resource(
         uri=document_uri(document),
         name=document.path,
-        title=document.title,
-        mime=document.mime,
-        size_bytes=document.size_bytes,
+        title=document.title or None,
+        mime_type=document.mime,
+        size=document.size_bytes,
     )
 
 
@@ -189,7 +166,7 @@ def mcp_server(
         version=__version__,
         title="Kebab",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=_schema_of,
+        get_tool_input_schema={tool.name: tool.input_schema for tool in _TOOL_DESCRIPTIONS}.get,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
@@ -200,14 +177,14 @@ def mcp_server(
     return server
 
 
+@dataclass(frozen=True, slots=True)
 class _RequestHandlers:
     """Handlers of MCP's methods."""
 
-    def __init__(self, admit: Admit, call_key_of: CallKeyOf, lane_of: LaneOf, site_of: SiteOf) -> None:
-        self._admit = admit
-        self._site_of = site_of
-        self._call_key_of = call_key_of
-        self._lane_of = lane_of
+    admit: Admit
+    call_key_of: CallKeyOf
+    lane_of: LaneOf
+    site_of: SiteOf
 
     async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the tools, the same for all callers."""
@@ -222,7 +199,7 @@ class _RequestHandlers:
         given = params.arguments or {}
 
         def work(call: Call) -> registry.ToolAnswer:
-            return registry.answer_call(tool, given, replace(call, site=self._site_of(context)))
+            return registry.answer_call(tool, given, replace(call, site=self.site_of(context)))
 
         try:
             answer = await self._run(context, work, is_long=tool.is_long)
@@ -240,10 +217,7 @@ class _RequestHandlers:
     ) -> ListResourcesResult:
         """List the documents that the caller may read."""
         cursor = None if params is None or params.cursor is None else strip_unstorable(params.cursor)
-        page = await self._run_or_refuse(context, lambda call: list_resources(call, cursor))
-        return ListResourcesResult(
-            resources=[_resource(document) for document in page.documents], next_cursor=page.next_cursor
-        )
+        return await self._run_or_refuse(context, lambda call: list_resources(call, cursor))
 
     async def list_templates(
         self, context: Context, params: PaginatedRequestParams | None
@@ -266,8 +240,8 @@ class _RequestHandlers:
     async def _run(
         self, context: Context, work: Callable[[Call], Answer], *, is_long: bool = False
     ) -> Answer:
-        admit, report = partial(self._admit, context), context.session.report_progress
-        call, lane = self._call_key_of(context), self._lane_of(context, is_long)
+        admit, report = partial(self.admit, context), context.session.report_progress
+        call, lane = self.call_key_of(context), self.lane_of(context, is_long)
         answering = answer_in_thread(admit, work, report, is_long=is_long, lane=lane)
         try:
             return await (answering if call is None else await_unless_cancelled(call, answering))
@@ -278,22 +252,13 @@ class _RequestHandlers:
                 await lane.queue.hold_back()
             raise
         except Exception as error:
-            raise _translate_error(error) from error
-
-
-def _translate_error(error: Exception) -> MCPError:
-    """Return the protocol error for an error outside of a tool call."""
-    return _mcp_error(log_problem(error, "MCP"))
+            raise _mcp_error(log_problem(error, "MCP")) from error
 
 
 def _mcp_error(problem: Problem) -> MCPError:
     return MCPError(
         INTERNAL_ERROR if problem.status >= 500 else INVALID_PARAMS, registry.problem_text(problem)
     )
-
-
-def _schema_of(name: str) -> dict[str, Any] | None:
-    return next((tool.input_schema for tool in _TOOL_DESCRIPTIONS if tool.name == name), None)
 
 
 def _describe_tool(tool: registry.Tool) -> Tool:
@@ -310,16 +275,6 @@ def _describe_tool(tool: registry.Tool) -> Tool:
             idempotent_hint=True,
             open_world_hint=False,
         ),
-    )
-
-
-def _resource(document: ListedDocument) -> Resource:
-    return Resource(
-        uri=document.uri,
-        name=document.name,
-        title=document.title or None,
-        mime_type=document.mime,
-        size=document.size_bytes,
     )
 
 

@@ -38,7 +38,7 @@ from search.access.restrictions import visible_documents, visible_sources
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
 from search.models import Door
 from search.pages.search.form import SearchInput
-from search.pages.search.hits import ShownHit, present_hits
+from search.pages.search.hits import present_hits
 from search.query_log.recorder import record_query
 from search.retrieval.errors import SearchError
 
@@ -231,6 +231,6 @@ def _present(found: SeveralResults, asked: SearchInput) -> Any:
         chosen = {each.hit.chunk_id for each in found.hits if each.workspace == access.workspace}
         hits = [hit for hit in result.hits if hit.chunk_id in chosen]
         with acting_in(access.workspace.pk):
-            shown: list[ShownHit] = present_hits(access, asked, hits)
+            shown = present_hits(access, asked, hits)
         for each in shown:
-            yield (access.workspace.pk, each.hit.chunk_id), each
+            yield (access.workspace.pk, each["hit"].chunk_id), each

@@ -157,7 +157,7 @@ api = [
 ]
 
 urlpatterns = [
-    path("", include("kebab.health.urls")),
+    path("", include("kebab.health.views")),
     path("api/v1/", include(api)),
     path("plain", plain_page),
     path("defective", defective_page),

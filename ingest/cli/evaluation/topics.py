@@ -16,7 +16,7 @@ from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from search.evaluation.feedback import FEEDBACK_SET, store_topics_from_feedback
 from search.evaluation.formats import golden, trec
-from search.evaluation.formats.read import read_topics
+from search.evaluation.formats.trec import read_topics
 from search.evaluation.judged import JudgedTopic, TopicCollection
 from search.evaluation.topic_sets import (
     TopicChanges,

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
@@ -167,21 +167,11 @@ def _time_before_now(seconds: float) -> CombinedExpression:
     return Now() - timedelta(seconds=seconds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRow:
-    """A node, as known by its processes."""
+def list_nodes() -> list[dict[str, Any]]:
+    """Return the nodes, ordered by name; a node disappears with its rows, ten minutes after its end.
 
-    node: str
-    processes: int
-    roles: tuple[str, ...]
-    #: Whether any of its processes has a fresh heartbeat.
-    is_alive: bool
-    #: Age of the latest heartbeat.
-    heartbeat_age_s: float
-
-
-def list_nodes() -> list[NodeRow]:
-    """Return the nodes, ordered by name; a node disappears with its rows, ten minutes after its end."""
+    One is alive if any of its processes has a fresh heartbeat; the age is that of the latest.
+    """
     rows = processes_with_age().order_by("node", "role")
     return [_node_row(node, list(found)) for node, found in groupby(rows, key=lambda row: row.node)]
 
@@ -191,24 +181,23 @@ def forget_node(node: str) -> int:
 
     Raises NotFound, and Conflict while one of its processes is alive.
     """
-    known = {row.node: row for row in list_nodes()}
+    known = {row["node"]: row for row in list_nodes()}
     if node not in known:
         raise NotFound(f"There is no node {node!r}; there are: {', '.join(known) or 'none'}.")
-    if known[node].is_alive:
+    if known[node]["is_alive"]:
         raise Conflict(f"Node {node} is alive; stop its processes first.", code="node_alive")
     return StackProcess.objects.filter(node=node).delete()[0]
 
 
-def _node_row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
-    rows = list(rows)
+def _node_row(node: str, rows: list[StackProcess]) -> dict[str, Any]:
     age_s = min(row.age.total_seconds() for row in rows)
-    return NodeRow(
-        node=node,
-        processes=len(rows),
-        roles=tuple(sorted({row.role for row in rows})),
-        is_alive=age_s < FRESH_S,
-        heartbeat_age_s=round(age_s, 1),
-    )
+    return {
+        "node": node,
+        "processes": len(rows),
+        "roles": sorted({row.role for row in rows}),
+        "is_alive": age_s < FRESH_S,
+        "heartbeat_age_s": round(age_s, 1),
+    }
 
 
 def processes_with_age() -> "QuerySet[StackProcess]":

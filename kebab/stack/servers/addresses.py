@@ -44,7 +44,7 @@ def database_url(data_dir: Path, runtime_dir: str = "", *, role: str = DATABASE_
     """
     folder = str(postgres_socket_folder(data_dir, runtime_dir))
     # urllib lower-cases the host part, so capitals have to be escaped.
-    host = re.sub(r"[^a-z0-9._-]", lambda found: _percent_encode(found.group()), folder)
+    host = re.sub("[^a-z0-9._-]", lambda found: "".join(f"%{byte:02x}" for byte in found[0].encode()), folder)
     return f"postgresql://{role}@{host}:{POSTGRES_PORT}/{DATABASE_NAME}"
 
 
@@ -67,7 +67,3 @@ def redis_client_url(url: str) -> str:
     query = parse_qs(parts.query)
     db = query.get("virtual_host", ["0"])[0]
     return f"unix://{parts.netloc}{parts.path}?{urlencode({'db': db})}"
-
-
-def _percent_encode(character: str) -> str:
-    return "".join(f"%{byte:02x}" for byte in character.encode())

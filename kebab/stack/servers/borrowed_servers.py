@@ -69,11 +69,7 @@ def _needs_no_servers(stack: StackConfiguration, roles: Roles) -> bool:
     if stack.has_embedded_postgres or stack.has_embedded_redis:
         return False
     check_external_servers(stack)
-    return roles is Roles.SERVERS or _has_live_worker()
-
-
-def _has_live_worker() -> bool:
-    return living_processes().filter(role=ProcessRole.WORKER).exists()
+    return roles is Roles.SERVERS or living_processes().filter(role=ProcessRole.WORKER).exists()
 
 
 def _wait_for_running_stack(stack: StackConfiguration) -> None:

@@ -75,22 +75,23 @@ class EmbeddedPostgres(EmbeddedServer):
     def is_answering(self) -> bool:
         """Return whether it accepts connections; during crash recovery it does not yet."""
         try:
-            self._connect("postgres").close()
+            self.connect().close()
         except psycopg.OperationalError:
             return False
         return True
 
     def set_up(self) -> None:
         """Create the application's role, the database and its extension if they are missing."""
-        with self._connect("postgres") as connection:
+        with self.connect() as connection:
             _create_application_role(connection)
             found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE_NAME])
             if found.fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE_NAME)))
-        with self._connect(DATABASE_NAME) as connection:
+        with self.connect(DATABASE_NAME) as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
-    def _connect(self, database: str) -> psycopg.Connection:
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
+        """Connect as the owner. Raises psycopg.OperationalError."""
         return psycopg.connect(
             host=str(self.socket_folder),
             port=POSTGRES_PORT,

@@ -6,7 +6,6 @@ import secrets
 import uuid
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from kebab.runtime.durable_files import hold_exclusively, replace_text
 from kebab.stack.errors import PathRefused
@@ -38,12 +37,12 @@ def load_or_create(data_dir: Path) -> StackSecrets:
     """
     directory = DataDirectory(data_dir)
     found = _load(directory.secrets)
-    if _is_complete(found):
+    if found.keys() >= _NAMES:
         return _select_known(found)
     directory.ensure()
     with hold_exclusively(directory.run / "secrets.lock"):
         found = _load(directory.secrets)
-        if not _is_complete(found):
+        if not found.keys() >= _NAMES:
             # Fields of an earlier version stay; missing ones are added.
             found = {**asdict(_generate()), **found}
             replace_text(directory.secrets, json.dumps(found, indent=1) + "\n")
@@ -63,13 +62,13 @@ def _generate() -> StackSecrets:
     )
 
 
-def _is_complete(found: dict[str, str]) -> bool:
-    return found.keys() >= _NAMES
-
-
 def _load(path: Path) -> dict[str, str]:
     try:
-        return _validate(json.loads(path.read_text(encoding="utf-8")))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        # Fields of a later version are kept, as this version may run after a downgrade.
+        if not isinstance(found, dict) or not found.keys() >= _FIRST_NAMES:
+            raise ValueError("it is not what was written")
+        return found
     except FileNotFoundError:
         return {}
     except PermissionError as error:
@@ -81,10 +80,3 @@ def _load(path: Path) -> dict[str, str]:
             f"{path} is damaged; restore it, or remove it to get new secrets (sessions end, tokens stay, the"
             " credentials of sources have to be given again)."
         ) from error
-
-
-def _validate(found: Any) -> dict[str, str]:
-    # Fields of a later version are kept, as this version may run after a downgrade.
-    if not isinstance(found, dict) or not found.keys() >= _FIRST_NAMES:
-        raise ValueError("it is not what was written")
-    return found

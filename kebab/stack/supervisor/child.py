@@ -70,12 +70,8 @@ class Child:
 
     def __init__(self, plan: ChildPlan) -> None:
         self.plan = plan
+        self.name = plan.name
         self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the name in logs, messages and the state file."""
-        return self.plan.name
 
     @property
     def pid(self) -> int | None:
@@ -130,14 +126,10 @@ class ForkedChild:
 
     def __init__(self, plan: ChildPlan, server: ForkServer) -> None:
         self.plan = plan
+        self.name = plan.name
         self._server = server
         self._child = Child(plan)
         self._pid: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the name in logs, messages and the state file."""
-        return self.plan.name
 
     @property
     def pid(self) -> int | None:

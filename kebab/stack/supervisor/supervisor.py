@@ -15,19 +15,22 @@ from kebab.exit_codes import Exit
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import PreparationFailed, RestoreUnfinished, StackError
 from kebab.stack.paths import remove_runtime_directory
+from kebab.stack.servers.embedded_server import EmbeddedServer
 from kebab.stack.servers.reachability import check_external_servers, is_serving
 from kebab.stack.supervisor.child import Child, ChildPlan, ForkedChild, limit_log, log_tail
 from kebab.stack.supervisor.fork_server import ForkServer, RunCommand, preload
 from kebab.stack.supervisor.plan import Roles, embedded_servers, preparation_plan, process_plans
 from kebab.stack.supervisor.process_id import ProcessIdentity
 from kebab.stack.supervisor.state import NamedProcess, StackState, write_state
-from kebab.stack.supervisor.supervised_process import SupervisedProcess
 from kebab.stack.supervisor.watchdog import Watchdog
 
 logger = logging.getLogger(__name__)
 
 # A process of several parts is in the state under their names.
 _PARTS = {"upkeep": ("mirror", "beat", "watch")}
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 10.0
+_HEALTHY_AFTER_S = 30.0
 _TICK_S = 0.1
 _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
@@ -35,6 +38,41 @@ _LOG_CHECK_PERIOD_S = 60.0
 _SLOW_START_S = 30.0
 # The preparation is retried after a lost server, but not for longer.
 _PREPARATION_LIMIT_S = 120.0
+
+
+class SupervisedProcess:
+    """A process and its restart backoff: 0.2 s, doubled up to 10 s, reset after 30 s of uptime."""
+
+    def __init__(self, member: EmbeddedServer | Child | ForkedChild) -> None:
+        self.member = member
+        self._pause_s = _FIRST_PAUSE_S
+        self._spawned_at = time.monotonic()
+        self._due_at: float | None = None
+
+    def spawn(self) -> None:
+        """Start the member."""
+        self._due_at = None
+        self._spawned_at = time.monotonic()
+        self.member.spawn()
+
+    def uptime_s(self) -> float:
+        """Return the seconds since the last start."""
+        return time.monotonic() - self._spawned_at
+
+    def record_exit(self) -> float | None:
+        """Record an exit of the member; return the backoff in seconds if it is a new one, else None."""
+        if self._due_at is not None or self.member.is_alive():
+            return None
+        if self.uptime_s() >= _HEALTHY_AFTER_S:
+            self._pause_s = _FIRST_PAUSE_S
+        pause_s = self._pause_s
+        self._due_at = time.monotonic() + pause_s
+        self._pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        return pause_s
+
+    def is_due(self) -> bool:
+        """Return whether the backoff is over and the member is to be started."""
+        return self._due_at is not None and time.monotonic() >= self._due_at
 
 
 class StopRequest:

@@ -40,19 +40,14 @@ MAX_DIM: Final = 16_000
 #: Most bytes of the manifest.
 MAX_MANIFEST_BYTES: Final = 2**20
 
+_SMALL_TABLES = "\n".join(
+    f"CREATE TABLE bundle_{section} (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;"
+    for section in SMALL_SECTIONS
+)
 #: Tables of all sections; rows are numbered from 1 without gaps.
-CREATE: Final = """
+CREATE: Final = f"""
 CREATE TABLE bundle_manifest (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE bundle_workspace (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_groups (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_sources (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_readers (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_versions (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_spaces (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_topics (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_judgements (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_runs (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE bundle_run_topics (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+{_SMALL_TABLES}
 CREATE TABLE bundle_documents (
     number INTEGER PRIMARY KEY,
     body BLOB NOT NULL,

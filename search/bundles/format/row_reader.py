@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import apsw
 import numpy as np
 
 from search.bundles.errors import BundleRefused
@@ -60,21 +59,16 @@ class BundleReader:
     def __init__(self, path: Path) -> None:
         """Open the bundle. Raises the errors of `open_bundle` and `read_manifest`."""
         self.path = path
-        self._connection = open_bundle(path)
+        self.connection = open_bundle(path)
         with translate_damage(path):
-            self.manifest: Manifest = read_manifest(self._connection)
+            self.manifest: Manifest = read_manifest(self.connection)
         self.digests = {section: RowDigest() for section in SECTIONS}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
-
-    @property
-    def connection(self) -> apsw.Connection:
-        """Return the connection to the file."""
-        return self._connection
+        self.connection.close()
 
     def small_rows(self, section: str) -> Iterator[tuple[int, Row]]:
         """Yield the rows of a small section with their numbers."""
@@ -131,7 +125,7 @@ class BundleReader:
         """Yield the rows of a section from its beginning, checking that numbers have no gaps."""
         digest = self.digests[section] = RowDigest()
         with translate_damage(self.path):
-            for row in self._connection.execute(select_statement(section), (0,)):
+            for row in self.connection.execute(select_statement(section), (0,)):
                 digest.add(row)
                 if row[0] != digest.rows:
                     raise BundleRefused(f"{self.path} is refused: {section}: row {digest.rows} is missing.")

@@ -14,16 +14,9 @@ from search.bundles.format.layout import SECTIONS, SMALL_SECTIONS, select_statem
 from search.bundles.format.open_bundle import RowDigest, check_bytes, translate_damage
 from search.bundles.format.row_reader import BlobPiece, BundleReader, DocumentRow
 from search.bundles.progress import Progress
+from search.bundles.rows import REFERENCES
 from search.corpus.content_ids import chunk_ids, document_id, embed_hash
 from search.models import SpaceState
-
-# Target section of a reference, by the name of its field.
-_SECTION_OF = {
-    "source_number": "sources",
-    "group_number": "groups",
-    "topic_number": "topics",
-    "run_number": "runs",
-}
 
 
 @dataclass(slots=True)
@@ -83,7 +76,7 @@ class Verifier:
     def _check_references(
         self, section: str, number: int, row: Mapping[str, Any], counts: Mapping[str, int]
     ) -> None:
-        for name, target in _SECTION_OF.items():
+        for name, (_, target) in REFERENCES.items():
             named = row.get(name)
             if named is not None and named > counts.get(target, 0):
                 raise self._refusal(section, number, f"{name}: there is no row {named} in {target}")

@@ -55,7 +55,10 @@ def find_unfinished_import(slug: str, manifest: Manifest) -> Workspace | None:
     workspace = Workspace.objects.filter(slug=slug).first()
     if workspace is None:
         return None
-    if _is_import_of(workspace, manifest) and _lacks_index(workspace):
+    imports = AuditEvent.objects.filter(
+        workspace=workspace, action=IMPORT_ACTION, detail__digest=manifest_digest(manifest)
+    )
+    if imports.exists() and any(map(_lacks_index, filled_spaces(workspace))):
         return workspace
     raise Conflict(
         f"The slug {slug!r} is taken; a bundle becomes a new workspace, so choose another one.",
@@ -63,19 +66,9 @@ def find_unfinished_import(slug: str, manifest: Manifest) -> Workspace | None:
     )
 
 
-def _is_import_of(workspace: Workspace, manifest: Manifest) -> bool:
-    events = AuditEvent.objects.filter(workspace=workspace, action=IMPORT_ACTION)
-    return events.filter(detail__digest=manifest_digest(manifest)).exists()
-
-
-def _lacks_index(workspace: Workspace) -> bool:
-    return any(_is_large(space) and not space.is_indexed for space in filled_spaces(workspace))
-
-
-def _is_large(space: EmbeddingSpace) -> bool:
-
+def _lacks_index(space: EmbeddingSpace) -> bool:
     vectors = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
-    return vectors.count() >= settings.KEBAB_EXACT_SCAN_LIMIT
+    return not space.is_indexed and vectors.count() >= settings.KEBAB_EXACT_SCAN_LIMIT
 
 
 def finish_import(workspace: Workspace, on_progress: Progress) -> None:

@@ -99,7 +99,12 @@ class Loader:
                 group_id=self._id("groups", row["group_number"]),
             ),
         )
-        self._insert("versions", self._build_version)
+        self._insert(
+            "versions",
+            lambda row: SourceVersion(
+                workspace_id=self.workspace.pk, **self._resolve_reference(row, "source", "sources")
+            ),
+        )
         for number, row in self.reader.small_rows("spaces"):
             space = EmbeddingSpace.objects.create(**own, **row)
             # `create` sets `created_at` to the current time.
@@ -120,11 +125,6 @@ class Loader:
         if is_detached:
             self.detached.append(row["key"])
         return Source(workspace_id=self.workspace.pk, **fields)
-
-    def _build_version(self, row: Mapping[str, Any]) -> SourceVersion:
-        return SourceVersion(
-            workspace_id=self.workspace.pk, **self._resolve_reference(row, "source", "sources")
-        )
 
     def _build_judgement(self, row: Mapping[str, Any]) -> Judgement:
         fields = self._resolve_reference(row, "topic", "topics")

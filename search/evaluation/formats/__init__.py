@@ -2,7 +2,3 @@
 
 Writers are the inverse of their readers. All readers raise InvalidJudgedSet with file, line and remedy.
 """
-
-from search.evaluation.formats.read import read_topics
-
-__all__ = ["read_topics"]

@@ -1,4 +1,4 @@
-"""TREC files: topics, qrels and runs, compatible with trec_eval and similar tools.
+"""TREC's and BEIR's files, compatible with trec_eval and similar tools, and the choice of a format by path.
 
 Topics are lines of `id<TAB>query`, or `<top>` blocks with `<num>` and `<title>`. Qrels are lines of
 `topic 0 document grade`, runs of `topic Q0 document rank score tag`. Document names are in the format of
@@ -8,11 +8,12 @@ Topics are lines of `id<TAB>query`, or `<top>` blocks with `<num>` and `<title>`
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
 from search.evaluation.beir import QRELS, QUERIES, parse_beir_qrels, parse_beir_queries
-from search.evaluation.formats.golden import numbered_lines, prefix_errors
+from search.evaluation.formats.golden import numbered_lines, parse_golden, prefix_errors, read_text
 from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicCollection, encode_id
 from search.retrieval.errors import InvalidJudgedSet, preview
 
@@ -164,7 +165,13 @@ def parse_beir(queries: str, qrels: str, *, where: tuple[str, str] = (QUERIES, Q
     with prefix_errors(where[0]):
         return TopicCollection(
             topics=tuple(
-                JudgedTopic(topic_id=topic_id, text=text, qrels=_qrels(judged[topic_id].items()))
+                JudgedTopic(
+                    topic_id=topic_id,
+                    text=text,
+                    qrels=tuple(
+                        _qrel(DocumentName.parse(name), grade) for name, grade in judged[topic_id].items()
+                    ),
+                )
                 for topic_id, text in queries_by_id.items()
                 if topic_id in judged
             )
@@ -189,9 +196,22 @@ def write_beir(topics: Iterable[JudgedTopic]) -> dict[str, str]:
     }
 
 
-def _qrels(grades: Iterable[tuple[str, int]]) -> tuple[Qrel, ...]:
-    documents = ((DocumentName.parse(name), grade) for name, grade in grades)
-    return tuple(
-        Qrel(path=document.path, source=document.source, version=document.version, grade=grade)
-        for document, grade in documents
-    )
+def read_topics(path: Path, qrels: Path | None = None) -> TopicCollection:
+    """Read the topics of a folder in BEIR's layout, a golden file (`.yaml`, `.yml`), or a TREC topics file.
+
+    `qrels` is the file of judgements for TREC topics; without it they are unjudged. Raises InvalidJudgedSet.
+    """
+    if path.is_dir() or path.suffix.lower() in (".yaml", ".yml"):
+        if qrels is not None:
+            raise InvalidJudgedSet(f"{path} has its judgements itself; leave {qrels} out.")
+        if path.is_dir():
+            return _read_beir(path)
+        return parse_golden(read_text(path), str(path))
+    topics = parse_topics(read_text(path), str(path))
+    judged = {} if qrels is None else parse_qrels(read_text(qrels), str(qrels))
+    return join_qrels(topics, judged, str(qrels))
+
+
+def _read_beir(folder: Path) -> TopicCollection:
+    queries, qrels = folder / QUERIES, folder / QRELS
+    return parse_beir(read_text(queries), read_text(qrels), where=(str(queries), str(qrels)))

@@ -29,7 +29,6 @@ MOST_HITS: Final = 100
 MOST_AROUND: Final = 100
 _MOST_CHARS: Final = 4_000
 _MOST_UNKNOWN: Final = 5
-_STRICT: Final = ConfigDict(extra="forbid")
 
 Arguments = TypeVar("Arguments")
 
@@ -67,11 +66,14 @@ MaxTokens = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchArguments:
-    """Arguments of `search`."""
+class _Strict:
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchArguments(_Strict):
+    """Arguments of `search`."""
 
     query: Annotated[
         QueryText,
@@ -112,10 +114,8 @@ class SearchArguments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchArguments:
+class FetchArguments(_Strict):
     """Arguments of `fetch`."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     id: Annotated[
         str,
@@ -144,10 +144,8 @@ class FetchArguments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveLibraryArguments:
+class ResolveLibraryArguments(_Strict):
     """Arguments of `resolve-library-id`."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     libraryName: Annotated[
         QueryText,
@@ -161,10 +159,8 @@ class ResolveLibraryArguments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryDocsArguments:
+class QueryDocsArguments(_Strict):
     """Arguments of `query-docs`."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     libraryId: Annotated[
         str,
@@ -185,10 +181,8 @@ class QueryDocsArguments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodebaseArguments:
+class CodebaseArguments(_Strict):
     """Arguments of `codebase-retrieval`."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     information_request: Annotated[
         QueryText, Field(description="What is to be known of the code, in plain words.")
@@ -215,10 +209,8 @@ class CodebaseArguments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskArguments:
+class AskArguments(_Strict):
     """Arguments of `ask`."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     question: Annotated[QueryText, Field(description="What is to be known, as one would ask a colleague.")]
     filters: Filters = field(default_factory=SearchFilters)

@@ -25,7 +25,7 @@ from search.context import (
 )
 from search.corpus.blobs import open_blob
 from search.documents.addresses import place_path
-from search.documents.line_window import Line, read_lines
+from search.documents.line_window import read_lines
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import CodebaseArguments
 from search.mcp.tools.outputs import CodeOutput, ToolOutput, dump
@@ -150,22 +150,15 @@ class LineRange:
         return LineRange(first=max(1, self.first - before), last=self.last + after)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLines:
-    """The texts of consecutive lines, and the number of the document's lines."""
-
-    texts: tuple[str, ...]
-    total: int
-
-
 def has_lines(document: Document) -> bool:
     """Return whether the document is cited by lines, and its indexed text is that of its lines."""
     return document.media in _BY_LINE and document.is_read_verbatim
 
 
-def lines_of(document: Document, wanted: LineRange) -> FoundLines:
-    """Return the existing lines of a range, 5,000 at most, each cut after 2,000 characters.
+def lines_of(document: Document, wanted: LineRange) -> tuple[list[str], int]:
+    """Return the existing lines of a range, and the number of the document's lines.
 
+    At most 5,000 lines, each cut after 2,000 characters.
     Raises InvalidRequest for a document that isn't cited by lines, NotFound if its bytes are gone.
     """
     if not has_lines(document):
@@ -176,7 +169,7 @@ def lines_of(document: Document, wanted: LineRange) -> FoundLines:
             window = read_lines(content, first=wanted.first, count=count)
     except FileNotFoundError as error:
         raise NotFound("The document is being replaced this moment; ask again.") from error
-    return FoundLines(texts=tuple(_format_line(line) for line in window.lines), total=window.total)
+    return [f"{line.text}…" if line.is_cut else line.text for line in window.lines], window.total
 
 
 def passages_of(
@@ -216,10 +209,6 @@ def _overlap(cited: Citation, other: Citation) -> bool:
     if cited.start is None or cited.end is None or other.start is None or other.end is None:
         return cited == other
     return cited.start <= other.end and other.start <= cited.end
-
-
-def _format_line(line: Line) -> str:
-    return f"{line.text}…" if line.is_cut else line.text
 
 
 def _chunks_of(document: Document) -> "QuerySet[Chunk]":

@@ -122,8 +122,7 @@ class _Fetch:
 
     def _lines(self, wanted: LineRange) -> ToolOutput:
         document = self.target.document
-        found = lines_of(document, wanted)
-        texts, total = found.texts, found.total
+        texts, total = lines_of(document, wanted)
 
         def describe(text: str, kept: int) -> FetchOutput:
             after = wanted.first + kept

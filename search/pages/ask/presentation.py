@@ -167,22 +167,14 @@ NEAREST: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPlace:
-    """A passage found for the question."""
-
-    found: AnswerHit | AnswerCitation
-    #: Below the title, outermost first.
-    headings: tuple[str, ...]
-    #: The document's page at the passage.
-    address: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCitation(ShownPlace):
+class ShownCitation:
     """The citation behind a marker."""
 
     found: AnswerCitation
-    #: The passage's own page.
+    #: Below the title, outermost first.
+    headings: tuple[str, ...]
+    #: The document's page at the passage, and the passage's own page.
+    address: str
     passage_address: str
     #: The beginning of the cited text; '' where the answer itself quotes it.
     quote: SafeString
@@ -197,28 +189,6 @@ _CHECKS: Final[Mapping[CitationState, tuple[Promise, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownAnswer:
-    """An answer prepared for its page."""
-
-    answer: Answer
-    verdict: Mapping[str, Any]
-    html: SafeString
-    #: Question, answer and sources, to be copied.
-    text_to_copy: str
-    citations: Sequence[ShownCitation]
-    #: The passage of the first citation, opened beside the answer; None if it isn't.
-    opened: Mapping[str, Any] | None
-    #: The best passages for a question whose answer can't be relied on.
-    nearest: Sequence[ShownPlace]
-    #: The search page with the question as its query.
-    search_address: str
-    #: Whether the reader asked the question.
-    is_own: bool
-    #: The answer's own page.
-    address: str
-
-
 def present_answer(
     access: Access,
     answer: Answer,
@@ -226,8 +196,8 @@ def present_answer(
     is_own: bool,
     checked: Sequence[CheckedCitation] = (),
     is_opened: bool = False,
-) -> ShownAnswer:
-    """Return the view model of an answer, with the present state of its citations if they were checked.
+) -> dict[str, Any]:
+    """Return an answer as its page shows it, with the present state of its citations if they were checked.
 
     `is_opened`: the passage of the first citation is shown beside the answer.
     """
@@ -240,18 +210,28 @@ def present_answer(
     is_doubtful = answer.state in (AnswerState.UNGROUNDED, AnswerState.FAILED)
     opened = answer.citations[0] if is_opened and answer.citations else None
     by_number = {each.found.n: each for each in citations}
-    return ShownAnswer(
-        answer=answer,
-        verdict=outcome_label(answer),
-        html=render_answer(answer.text, answer.answer_id, by_number, opened=opened.n if opened else None),
-        text_to_copy=text_with_sources(answer.question, answer.text, citations),
-        citations=citations,
-        opened=load_cited_passage(access, opened) if opened else None,
-        nearest=[_present_place(workspace, hit) for hit in answer.hits[:NEAREST]] if is_doubtful else [],
-        search_address=f"{reverse('search', args=[workspace.slug])}?{urlencode({'q': answer.question})}",
-        is_own=is_own,
-        address=reverse("answer", args=[workspace.slug, answer.answer_id]),
-    )
+    return {
+        "answer": answer,
+        "verdict": outcome_label(answer),
+        "html": render_answer(answer.text, answer.answer_id, by_number, opened=opened.n if opened else None),
+        "text_to_copy": text_with_sources(answer.question, answer.text, citations),
+        "citations": citations,
+        "opened": load_cited_passage(access, opened) if opened else None,
+        # The best passages for a question whose answer can't be relied on.
+        "nearest": [
+            {
+                "found": hit,
+                "headings": subheadings(hit.heading_path, hit.title),
+                "address": place_address(workspace, hit),
+            }
+            for hit in answer.hits[:NEAREST]
+            if is_doubtful
+        ],
+        # The search page with the question as its query.
+        "search_address": f"{reverse('search', args=[workspace.slug])}?{urlencode({'q': answer.question})}",
+        "is_own": is_own,
+        "address": reverse("answer", args=[workspace.slug, answer.answer_id]),
+    }
 
 
 def present_citation(workspace: Workspace, answer: Answer, cited: AnswerCitation) -> ShownCitation:
@@ -283,9 +263,3 @@ def _present_check(checked: CheckedCitation) -> dict[str, Any]:
     label, kind = _CHECKS[checked.state]
     uri = None if checked.citation is None else checked.citation.uri
     return {"label": label, "kind": kind, "uri": None if uri == checked.cited_uri else uri}
-
-
-def _present_place(workspace: Workspace, hit: AnswerHit) -> ShownPlace:
-    return ShownPlace(
-        found=hit, headings=subheadings(hit.heading_path, hit.title), address=place_address(workspace, hit)
-    )

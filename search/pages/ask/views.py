@@ -1,7 +1,7 @@
 """Pages of the question form, answers, the passages that they cite, and conversations."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -27,7 +27,6 @@ from search.answers.conversation import (
 from search.api.answers.views import ASK
 from search.pages.ask.form import QuestionInput, build_ask_form, follow_up
 from search.pages.ask.presentation import (
-    ShownAnswer,
     load_cited_passage,
     outcome_label,
     present_answer,
@@ -153,10 +152,10 @@ def answer_check_page(page: WorkspacePage, answer_id: uuid.UUID) -> HttpResponse
     return _render_turn(page, turn, ())
 
 
-def _render_turn(page: WorkspacePage, turn: ShownAnswer, sources: Sequence[str]) -> HttpResponse:
+def _render_turn(page: WorkspacePage, turn: Mapping[str, Any], sources: Sequence[str]) -> HttpResponse:
     """Render the page of one answer, with a form to continue for the person who asked."""
-    question_input = follow_up(turn.answer.conversation_id, sources)
-    form = build_ask_form(page.access, question_input) if turn.is_own else None
+    question_input = follow_up(turn["answer"].conversation_id, sources)
+    form = build_ask_form(page.access, question_input) if turn["is_own"] else None
     return page.render(page.request, "search/ask.html", form=form, turns=[turn])
 
 

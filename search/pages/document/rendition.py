@@ -202,14 +202,10 @@ def _lines_of_passage(parts: Sequence[Any], page: range, text: str) -> range:
         lines_of(leaf)
         for part in parts
         if lines_of(part)[0] in page
-        for leaf in _leaves(part)
+        for leaf in ((*part["header"], *part["rows"]) if part["is"] == "table" else (part,))
         if (telling := _telling(leaf)) and telling in passage
     ]
     return range(min(start for start, _ in found), max(end for _, end in found) + 1) if found else range(0)
-
-
-def _leaves(part: Any) -> Iterator[Any]:
-    yield from (*part["header"], *part["rows"]) if part["is"] == "table" else (part,)
 
 
 def _telling(leaf: Any) -> str:

@@ -5,7 +5,7 @@ PDF pages, transcript cues and pictures have their own view models (`search.page
 
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final
 
@@ -118,23 +118,12 @@ WINDOW_PASSAGES, LEAD_PASSAGES = 30, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownLine:
-    """A highlighted line of a document."""
-
-    #: From 1.
-    number: int
-    html: SafeString
-    #: Whether it was truncated.
-    is_cut: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading(ShownPart):
     """A window of a document: lines or passages, with the cited place and links to the windows around it."""
 
     window: LineWindow | None
     #: The window's lines.
-    lines: tuple["ShownLine", ...] = ()
+    lines: Sequence[Mapping[str, Any]] = ()
     passages: tuple[Chunk, ...]
     first: int
     last: int
@@ -224,14 +213,14 @@ def _read_lines(document: Document, cited: CitedRange) -> Reading:
     )
 
 
-def _highlight_window(window: LineWindow, path: str) -> tuple[ShownLine, ...]:
+def _highlight_window(window: LineWindow, path: str) -> list[dict[str, Any]]:
     """Return the window's lines highlighted; a comment that starts before the window isn't recognised."""
     code = Code(lines=[line.text for line in window.lines], language=language_of_path(path))
     [highlighted] = highlight_lines([code])
-    return tuple(
-        ShownLine(number=line.number, html=html, is_cut=line.is_cut)
+    return [
+        {"number": line.number, "html": html, "is_cut": line.is_cut}
         for line, html in zip(window.lines, highlighted, strict=True)
-    )
+    ]
 
 
 def _read_passages(document: Document, cited: CitedRange) -> Reading:

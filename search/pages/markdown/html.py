@@ -104,7 +104,11 @@ class HtmlWriter(RendererHTML):
 
     def __init__(self, tokens: Tokens) -> None:
         super().__init__()
-        fences = {index: _code(token) for index, token in enumerate(tokens) if token.type in CODE}
+        fences = {
+            index: Code(lines=code_lines(token.content), language=language_of_fence(token.info))
+            for index, token in enumerate(tokens)
+            if token.type in CODE
+        }
         #: The highlighted lines of each fence, by its token's index.
         self.highlighted = dict(zip(fences, highlight_lines(list(fences.values())), strict=True))
 
@@ -150,7 +154,7 @@ class HtmlWriter(RendererHTML):
         token = tokens[idx]
         first, cited = token.meta["first"], token.meta["cited"]
         lines = (
-            _code_line(number, html, is_cited=number in cited)
+            f'<span class="line{" cited" if number in cited else ""}" id="L{number}">{html}\n</span>'
             for number, html in enumerate(self.highlighted[idx], start=first)
         )
         return f'<pre class="fence" tabindex="0" translate="no"><code>{"".join(lines)}</code></pre>\n'
@@ -168,14 +172,6 @@ class HtmlWriter(RendererHTML):
         if _BREAK.fullmatch(text):
             return "<br>"
         return "" if _COMMENT.fullmatch(text) else _raw(text)
-
-
-def _code(token: Token) -> Code:
-    return Code(lines=code_lines(token.content), language=language_of_fence(token.info))
-
-
-def _code_line(number: int, html: str, *, is_cited: bool) -> str:
-    return f'<span class="line{" cited" if is_cited else ""}" id="L{number}">{html}\n</span>'
 
 
 def _raw(text: str) -> str:

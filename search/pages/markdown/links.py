@@ -5,6 +5,7 @@ Nothing is loaded from another host: a picture there becomes a link.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -41,7 +42,7 @@ class Links:
         other_headings: Callable[[], Mapping[str, str]],
     ) -> "Links":
         """Look up all targets at once; `other_headings` is called if a heading is not on the page."""
-        links = filter(None, map(_link_of, _children(tokens)))
+        links = filter(None, map(_link_of, chain.from_iterable(token.children or () for token in tokens)))
         local_links = {link for link in links if _scheme(link) is None}
         is_elsewhere = any(link.startswith("#") and _name(link) not in headings for link in local_links)
         return cls(
@@ -84,10 +85,6 @@ def _scheme(link: str) -> str | None:
 
 def _name(link: str) -> str:
     return unquote(urlsplit(link).fragment).lower()
-
-
-def _children(tokens: Sequence[Token]) -> Iterator[Token]:
-    return (child for token in tokens for child in token.children or ())
 
 
 def _link_of(token: Token) -> str:

@@ -1,13 +1,11 @@
 """View models of the search page's filters: those in use, and the values to choose from."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.conf.locale import LANG_INFO
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -36,38 +34,16 @@ _MATCHES_ALL: Final = ("trust_min", "unknown")
 _SINCE_DAYS: Final = {1: _("Past day"), 7: _("Past week"), 30: _("Past month"), 365: _("Past year")}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownValue:
-    """A value of a filter, and the query string that adds or removes it."""
-
-    label: "str | Promise"
-    address: str
-    is_chosen: bool
-    #: None if not counted.
-    documents: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownFilter:
-    """A filter with its values."""
-
-    #: Its name in the address.
-    name: str
-    label: "str | Promise"
-    values: tuple[ShownValue, ...]
-
-
-def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInput) -> list[ShownValue]:
+def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInput) -> list[dict[str, Any]]:
     """Return the filters in use, each with the query string of the search without it."""
     keys = [value for name, value in search_input.filters if name == "source"]
     titles = source_titles(workspace, reader, keys) if keys else {}
     return [
-        ShownValue(
-            label=gettext("%(filter)s: %(value)s")
+        {
+            "label": gettext("%(filter)s: %(value)s")
             % {"filter": FILTER_LABELS[name], "value": _label(name, value, titles)},
-            address=search_input.without_filter(name, value).address,
-            is_chosen=True,
-        )
+            "address": search_input.without_filter(name, value).address,
+        }
         for name, value in search_input.filters
     ]
 
@@ -84,25 +60,28 @@ def present_filters(
     search_input: SearchInput,
     facets: Facets,
     since: Mapping[str, datetime],
-) -> list[ShownFilter]:
-    """Return the filters that offer a choice, with their counts."""
+) -> list[dict[str, Any]]:
+    """Return the filters that offer a choice, with their values and the counts of these.
+
+    The address of a value is the query string that adds or removes it.
+    """
     keys = [str(each.value) for each in facets.by_filter["source"]]
     labels = source_titles(workspace, reader, keys) | {at.isoformat(): label for label, at in since.items()}
     found = []
     for name, values in facets.by_filter.items():
         counts = [(str(each.value), each.documents) for each in values]
-        shown = tuple(
-            ShownValue(
-                label=_label(name, value, labels),
-                address=_toggle(search_input, name, value).address,
-                is_chosen=(name, value) in search_input.filters,
-                documents=documents,
-            )
+        shown = [
+            {
+                "label": _label(name, value, labels),
+                "address": _toggle(search_input, name, value).address,
+                "is_chosen": (name, value) in search_input.filters,
+                "documents": documents,
+            }
             for value, documents in counts
             if (name, value) in search_input.filters or (documents and (name, value) != _MATCHES_ALL)
-        )
+        ]
         if _is_choice(name, shown, facets.total):
-            found.append(ShownFilter(name=name, label=FILTER_LABELS[name], values=shown))
+            found.append({"name": name, "label": FILTER_LABELS[name], "values": shown})
     return found
 
 
@@ -111,11 +90,11 @@ def _toggle(search_input: SearchInput, name: str, value: str) -> SearchInput:
     return search_input.without_filter(name, value) if is_chosen else search_input.with_filter(name, value)
 
 
-def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
+def _is_choice(name: str, values: Sequence[Mapping[str, Any]], total: int) -> bool:
     """Return whether choosing a value would change anything; not if each value matches all documents."""
     if name in ("tags_any", "author", "version"):
         return bool(values)
-    return any(each.is_chosen or (each.documents or 0) < total for each in values)
+    return any(each["is_chosen"] or each["documents"] < total for each in values)
 
 
 def language_name(lang: str) -> str:

@@ -200,7 +200,12 @@ class SearchInput:
         given: dict[str, Any] = {}
         for name, value in self.filters:
             given[name] = value if name in SINGLE else [*given.get(name, ()), value]
-        return given | {name: _add_midnight(given[name]) for name in MOMENTS if name in given}
+        # A date alone, as a browser's date field sends it, means midnight UTC.
+        return given | {
+            name: f"{given[name]}T00:00:00Z"
+            for name in MOMENTS
+            if name in given and _DATE.fullmatch(given[name])
+        }
 
 
 def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
@@ -211,8 +216,3 @@ def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
         for place, each in enumerate(given)
         if each not in given[:place] and (each[0] not in SINGLE or each[0] not in dict(given[place + 1 :]))
     ]
-
-
-def _add_midnight(text: str) -> str:
-    """Return the time; a date alone, as a browser's date field sends it, means midnight UTC."""
-    return f"{text}T00:00:00Z" if _DATE.fullmatch(text) else text

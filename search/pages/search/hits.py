@@ -2,8 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +17,7 @@ from search.documents.addresses import place_path
 from search.engine.facets import source_titles
 from search.evaluation.feedback import own_feedback
 from search.pages.bookmarks import bookmark_address, bookmarked
-from search.pages.file_kind import FileKind, file_kind
+from search.pages.file_kind import file_kind
 from search.pages.search.filters import language_name
 from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
@@ -36,56 +35,28 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownHit:
-    """A document prepared for the page, with its best passage."""
-
-    hit: SearchHit
-    #: Its rank, as part of ids of elements, which aren't written as numbers are.
-    rank: str
-    kind: FileKind
-    title: str
-    #: The title of its source, and the folders in it, outermost first.
-    place: tuple[str, ...]
-    #: The language, if it is another than the query's; version and author, if any.
-    facts: tuple[str, ...]
-    #: Below the title, outermost first.
-    headings: tuple[str, ...]
-    address: str
-    #: Markup: its snippet with the found words marked.
-    snippet: SafeString
-    #: Name, citation, address and snippet of each after the best one, and the number of those not shown.
-    sections: Sequence[Mapping[str, Any]]
-    hidden_sections: int
-    #: Why it was found, in a few words.
-    reason: str
-    #: Rank and score in percent, of each leg and of each stage after the legs.
-    legs: Sequence[Mapping[str, Any]]
-    #: The buttons by which the reader says whether it answers the query.
-    votes: Sequence[Mapping[str, Any]]
-    is_bookmarked: bool
-    #: The address to which the button that sets or removes the bookmark posts.
-    bookmark: str
-
-
-def present_hits(access: Access, search_input: SearchInput, hits: Sequence[SearchHit]) -> list[ShownHit]:
-    """Return view models of the hits, in their order."""
+def present_hits(
+    access: Access, search_input: SearchInput, hits: Sequence[SearchHit]
+) -> list[dict[str, Any]]:
+    """Return the hits as the page shows them, each a document with its best passage, in their order."""
     feedback = own_feedback(access, search_input.text) if hits else {}
     marked = bookmarked(access, [hit.doc_id for hit in hits]) if hits else set()
     keys = sorted({hit.source for hit in hits})
     sources = source_titles(access.workspace, access.reader, keys) if keys else {}
     return [
-        ShownHit(
-            hit=hit,
-            rank=str(hit.rank),
-            kind=file_kind(hit.doc_path, hit.code_lang),
-            title=_title(hit),
-            place=(sources.get(hit.source, hit.source), *hit.doc_path.split("/")[:-1]),
-            facts=tuple(fact for fact in (_language(hit), hit.version, hit.author) if fact),
-            headings=subheadings(hit.heading_path, hit.title),
-            address=_address(access, hit, hit, search_input),
-            snippet=mark_words(hit.snippet, hit.highlights),
-            sections=[
+        {
+            "hit": hit,
+            "rank": str(hit.rank),  # a part of ids of elements, which aren't written as numbers are
+            "kind": file_kind(hit.doc_path, hit.code_lang),
+            # Where the title is the path, the file name.
+            "title": hit.title if hit.title not in ("", hit.doc_path) else hit.doc_path.rpartition("/")[2],
+            "place": (sources.get(hit.source, hit.source), *hit.doc_path.split("/")[:-1]),
+            "facts": [fact for fact in (_language(hit), hit.version, hit.author) if fact],
+            "headings": subheadings(hit.heading_path, hit.title),
+            "address": _address(access, hit, hit, search_input),
+            "snippet": mark_words(hit.snippet, hit.highlights),
+            # Those after the best one, and the number of those not shown.
+            "sections": [
                 {
                     "name": section.section_label or section.citation.uri,
                     "uri": section.citation.uri,
@@ -94,13 +65,14 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
                 }
                 for section in (hit.sections or ())[1:]
             ],
-            hidden_sections=(hit.section_count or 0) - len(hit.sections or ()),
-            reason=_reason(hit.retrieval),
-            legs=_leg_bars(hit.retrieval),
-            is_bookmarked=hit.doc_id in marked,
-            bookmark=bookmark_address(access.workspace, hit.doc_id, is_set=hit.doc_id in marked),
-            votes=_votes(access, hit, feedback.get((hit.source, hit.version or "", hit.citation.uri))),
-        )
+            "hidden_sections": (hit.section_count or 0) - len(hit.sections or ()),
+            "reason": _reason(hit.retrieval),
+            "legs": _leg_bars(hit.retrieval),
+            "is_bookmarked": hit.doc_id in marked,
+            # The address to which the button that sets or removes the bookmark posts.
+            "bookmark": bookmark_address(access.workspace, hit.doc_id, is_set=hit.doc_id in marked),
+            "votes": _votes(access, hit, feedback.get((hit.source, hit.version or "", hit.citation.uri))),
+        }
         for hit in hits
     ]
 
@@ -123,11 +95,6 @@ def _show(text: str) -> str:
 
 def _language(hit: SearchHit) -> str:
     return gettext("in %(language)s") % {"language": language_name(hit.lang)} if hit.other_language else ""
-
-
-def _title(hit: SearchHit) -> str:
-    """Return the title of the document, or its file name where the title is its path."""
-    return hit.title if hit.title and hit.title != hit.doc_path else hit.doc_path.rpartition("/")[2]
 
 
 def subheadings(headings: tuple[str, ...], title: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from kebab.accounts.oidc import adapters
+from kebab.accounts import oidc
 from kebab.identity.models import AuditEvent, Role, User
 from kebab.people.invitations import invite, withdraw_invitation
 from kebab.people.operator import command_line_access
@@ -119,13 +119,13 @@ def test_concurrent_first_sign_ins_create_one_account(provider, settings, monkey
     provider.claims["email"] = "neu@example.org"
     clients, both_are_here = [Client(), Client()], Barrier(2, timeout=30)
     parameters = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
-    verified_email = adapters._verified_email
+    verified_email = oidc._verified_email
 
     def wait_for_the_other(sociallogin):
         both_are_here.wait()
         return verified_email(sociallogin)
 
-    monkeypatch.setattr(adapters, "_verified_email", wait_for_the_other)
+    monkeypatch.setattr(oidc, "_verified_email", wait_for_the_other)
     ways = zip(clients, parameters, strict=True)
     answers = at_once([partial(client.get, "/login/oidc/callback", query) for client, query in ways])
 

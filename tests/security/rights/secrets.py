@@ -16,7 +16,7 @@ from kebab.identity.caller import Caller, Need, caller_access
 from kebab.identity.models import Role, TokenScope, Workspace
 from kebab.identity.tokens import mint_personal_token
 from kebab.people.workspace_settings.registry import known_preferences
-from kebab.webhooks.api.views import WebhooksView
+from kebab.webhooks.api import WebhooksView
 from search.models import Run, Source, SourceKind
 from search.notifications.saved_searches import open_feed, save_search
 from tests.support.actors import make_member, person_client

@@ -29,18 +29,13 @@ class Command(migrate.Command):
         if options["database"] != OWNER:
             super().handle(*args, **options)
             return
-        _set_lock_timeout()
+        with connections[OWNER].cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, false)", [str(LOCK_LIMIT_MS)])
         retry_on_lock_timeout(lambda: migrate.Command.handle(self, *args, **options), self.stderr.write)
         if _applied_migrations(OWNER) != before:
             with connections[OWNER].cursor() as cursor:
                 cursor.execute("SET statement_timeout = 0; ANALYZE (SKIP_LOCKED); RESET statement_timeout")
         grant_to_application()
-
-
-def _set_lock_timeout() -> None:
-    """Limit lock waits, so that no search waits behind a migration that waits for a long statement."""
-    with connections[OWNER].cursor() as cursor:
-        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [str(LOCK_LIMIT_MS)])
 
 
 def _applied_migrations(alias: str) -> set[tuple[str, str]]:

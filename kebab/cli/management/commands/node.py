@@ -1,6 +1,5 @@
 """`kebab node list` and `kebab node forget`."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -29,7 +28,7 @@ class Command(KebabCommand):
     def run_command(self, *, what: str, **options: Any) -> int:
         if what == "forget":
             return self._forget(options["node"])
-        rows = [asdict(row) for row in list_nodes()]
+        rows = list_nodes()
         if self.as_json:
             self.print_json({"schema_version": "nodes.v1", "nodes": rows})
         elif rows:

@@ -135,7 +135,7 @@ def _limits(settings, monkeypatch):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
     monkeypatch.setattr("kebab.webhooks.delivery.REQUEST_LIMIT_S", LIMIT_S)
     monkeypatch.setattr("kebab.smtp.LIMIT_S", LIMIT_S)
-    monkeypatch.setattr("kebab.accounts.oidc.views._EXCHANGES_LIMIT_S", LIMIT_S)
+    monkeypatch.setattr("kebab.accounts.oidc._EXCHANGES_LIMIT_S", LIMIT_S)
     importlib.import_module("search.answers.model.chat_model")  # takes seconds
     Client().get("/login")  # imports the views
 

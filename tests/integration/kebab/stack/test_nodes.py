@@ -20,8 +20,8 @@ def test_nodes_are_listed_with_their_processes():
     process("one", "web")
     process("one", "mirror", age_s=3)
     process("two", "web", age_s=120)
-    found = {row.node: (row.processes, row.roles, row.is_alive) for row in list_nodes()}
-    assert found == {"one": (2, ("mirror", "web"), True), "two": (1, ("web",), False)}
+    found = {row["node"]: (row["processes"], row["roles"], row["is_alive"]) for row in list_nodes()}
+    assert found == {"one": (2, ["mirror", "web"], True), "two": (1, ["web"], False)}
 
 
 def test_ended_node_is_forgotten_and_a_live_one_is_not():

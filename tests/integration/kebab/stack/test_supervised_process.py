@@ -1,7 +1,6 @@
-from kebab.stack.supervisor import supervised_process
+from kebab.stack.supervisor import supervisor
 from kebab.stack.supervisor.child import limit_log, log_tail, open_log
-from kebab.stack.supervisor.supervised_process import SupervisedProcess
-from kebab.stack.supervisor.supervisor import StopRequest
+from kebab.stack.supervisor.supervisor import StopRequest, SupervisedProcess
 
 
 class Ended:
@@ -30,7 +29,7 @@ class Clock:
 
 def test_pause_before_a_restart_doubles_to_ten_seconds_until_health_resets_it(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(supervised_process, "time", clock)
+    monkeypatch.setattr(supervisor, "time", clock)
     process = SupervisedProcess(Ended())
     pauses = []
     for _ in range(8):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from search.evaluation.formats import golden, read_topics
+from search.evaluation.formats import golden
 from search.evaluation.formats.golden import write_golden
-from search.evaluation.formats.trec import parse_beir, write_beir, write_qrels, write_topics
+from search.evaluation.formats.trec import parse_beir, read_topics, write_beir, write_qrels, write_topics
 from search.evaluation.judged import JudgedTopic, Qrel, TopicCollection
 from search.retrieval.errors import InvalidJudgedSet
 

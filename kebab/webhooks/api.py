@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/webhooks`: endpoints of webhooks and their deliveries. For people only."""
+"""The API of webhooks: `/workspaces/{ws}/webhooks`, their endpoints and deliveries. For people only."""
 
 import uuid
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.serializers import ShortListField, StrictSerializer, strict_body
+from kebab.http.api.urls import below_workspace
 from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.identity.caller import ADMINS
 from kebab.webhooks.endpoints import (
@@ -172,3 +173,13 @@ class WebhookDeliveriesView(WorkspaceView):
         page = KeysetPage.from_view(self, ordering=("-id",))
         rows = deliveries_of(get_endpoint(self.workspace, webhook_id), state=self.query.get("state"))
         return page.response(rows, lambda row: DeliverySerializer(row).data)
+
+
+_WEBHOOK = "/webhooks/<uuid:webhook_id>"
+
+urlpatterns = [
+    below_workspace("/webhooks", WebhooksView.as_view(), "api-webhooks"),
+    below_workspace(_WEBHOOK, OneWebhookView.as_view(), "api-webhook"),
+    below_workspace(f"{_WEBHOOK}/test", WebhookTestView.as_view(), "api-webhook-test"),
+    below_workspace(f"{_WEBHOOK}/deliveries", WebhookDeliveriesView.as_view(), "api-webhook-deliveries"),
+]

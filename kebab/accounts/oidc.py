@@ -1,23 +1,39 @@
-"""allauth's adapters: the configured provider, the accounts that may sign in through it, the error pages."""
+"""Sign-in through the OpenID Connect provider of `KEBAB_OIDC_*`, by django-allauth.
 
+allauth speaks the protocol and stores the links to accounts; passwords, sessions, limits and pages are
+Kebab's own. Here are the provider with the verification of its ID tokens, allauth's adapters (the accounts
+that may sign in, the error pages), and the two views: the redirect to the provider, and its callback.
+"""
+
+import hashlib
 import logging
+import time
 from contextvars import ContextVar
 from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
 
+import jwt
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
-from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.providers.base import AuthProcess
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views import View
+from django.views.decorators.cache import never_cache
+from requests import RequestException
 
 from kebab.accounts import audit
-from kebab.accounts.oidc.provider import PROVIDER_ID, oidc_is_configured
 from kebab.accounts.sign_in import sign_in
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http_client.requests_session import LimitedSession
@@ -27,9 +43,81 @@ from kebab.people.invitations import is_invited
 
 logger = logging.getLogger(__name__)
 
+#: Part of the callback URL, which is registered with the provider.
+PROVIDER_ID: Final = "oidc"
+# Asymmetric ones only: with a shared secret every holder of it could sign as the provider.
+_ALGORITHMS: Final = [*(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA"]
+_CLOCK_SKEW_S: Final = 60
 #: The end of the current sign-in's exchanges with the provider, by the monotonic clock.
 exchanges_end_at: ContextVar[float] = ContextVar("kebab_oidc_exchanges_end_at")
 _MAX_ANSWER_BYTES: Final = 256 * 1024
+# Raised for responses that are no JSON, or lack required fields.
+_NO_PROVIDER: Final = (
+    *(RequestException, OAuth2Error, KeyError, ValueError, TypeError, AttributeError),
+    RecursionError,  # for JSON that is nested deeply
+)
+# A web thread waits as long for the provider, however many answers it takes.
+_EXCHANGES_LIMIT_S: Final = 3.0
+
+
+def oidc_is_configured() -> bool:
+    """Return whether `KEBAB_OIDC_*` name a provider."""
+    return bool(settings.KEBAB_OIDC_ISSUER)
+
+
+class CheckedProvider(OpenIDConnectOAuth2Adapter):
+    """Takes a user's claims from the ID token alone, after checking its signature.
+
+    allauth itself would accept unsigned tokens, and prefer the claims of the user-info endpoint.
+    """
+
+    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> SocialLogin:
+        """Return the sign-in. Raises OAuth2Error for claims that can't be verified."""
+        claims = self._verify_claims(app, kwargs["response"].get("id_token"))
+        if "email" not in claims:
+            claims = {**self._fetch_user_info_claims(token.token, claims["sub"]), **claims}
+        login: SocialLogin = self.get_provider().sociallogin_from_response(request, {"id_token": claims})
+        # A subject is unique only within its issuer, and the configured issuer may change.
+        login.account.uid = hashlib.sha256(f"{claims['iss']} {claims['sub']}".encode()).hexdigest()
+        login.account.extra_data = {"iss": settings.KEBAB_OIDC_ISSUER}  # nothing else is needed again
+        return login
+
+    def _verify_claims(self, app: Any, id_token: str | None) -> dict[str, Any]:
+        if not id_token:
+            raise OAuth2Error("The provider sent no id_token.")
+        issuer = self.openid_config["issuer"]
+        if issuer.rstrip("/") != settings.KEBAB_OIDC_ISSUER:
+            raise OAuth2Error(f"The provider calls itself {issuer!r}, not {settings.KEBAB_OIDC_ISSUER!r}.")
+        try:
+            return jwt.decode(
+                id_token,
+                key=self._fetch_key(id_token),
+                algorithms=_ALGORITHMS,
+                audience=app.client_id,
+                issuer=issuer,
+                leeway=_CLOCK_SKEW_S,
+                options={"require": ["exp", "iat", "iss", "aud", "sub"]},
+            )
+        except jwt.PyJWTError as error:
+            raise OAuth2Error(f"The id_token can't be believed: {type(error).__name__}.") from error
+
+    def _fetch_key(self, id_token: str) -> Any:
+        """Return the key that the token names; without a name there must be exactly one key."""
+        with get_adapter().get_requests_session() as session:
+            answer = session.get(self.openid_config["jwks_uri"])
+            answer.raise_for_status()
+            keys = jwt.PyJWKSet.from_dict(answer.json()).keys
+        kid = jwt.get_unverified_header(id_token).get("kid")
+        matching = [key for key in keys if kid is None or key.key_id == kid]
+        if len(matching) != 1:
+            raise OAuth2Error(f"The provider publishes {len(matching)} keys named {kid!r}.")
+        return matching[0]
+
+    def _fetch_user_info_claims(self, access_token: str, subject: str) -> dict[str, Any]:
+        claims: dict[str, Any] = self._fetch_user_info(access_token)
+        if claims.get("sub") != subject:
+            raise OAuth2Error("The user-info endpoint speaks of somebody else than the id_token.")
+        return claims
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -79,7 +167,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             return
         email = _verified_email(sociallogin)
         if email is None:
-            raise ImmediateHttpResponse(refuse_sign_in(request, _claimed_email(sociallogin), "unverified"))
+            claimed = next((address.email for address in sociallogin.email_addresses), "unnamed")
+            raise ImmediateHttpResponse(refuse_sign_in(request, claimed, "unverified"))
         with transaction.atomic():
             user = _find_or_create_user(email, sociallogin)
             sociallogin.lookup()
@@ -146,10 +235,6 @@ def _app() -> SocialApp:
     )
 
 
-def _claimed_email(sociallogin: SocialLogin) -> str:
-    return next((address.email for address in sociallogin.email_addresses), "unnamed")
-
-
 def _verified_email(sociallogin: SocialLogin) -> str | None:
     """Return the address that the provider has verified; some send that claim as a string."""
     for address in sociallogin.email_addresses:
@@ -200,3 +285,54 @@ def _link(request: HttpRequest, user: User, sociallogin: SocialLogin) -> None:
 def _display_name(sociallogin: SocialLogin) -> str:
     user: Any = sociallogin.user
     return f"{user.first_name} {user.last_name}".strip()[:200]
+
+
+class _ProviderView(View):
+    http_method_names = ("get",)
+
+    @method_decorator(never_cache)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Dispatch; an unreachable or misbehaving provider becomes an error page."""
+        if not oidc_is_configured():
+            raise Http404
+        exchanges_end_at.set(time.monotonic() + _EXCHANGES_LIMIT_S)
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except ImmediateHttpResponse as answer:
+            response: HttpResponse = answer.response
+            return response
+        except _NO_PROVIDER as error:
+            logger.warning("the OpenID Connect provider can't be used: %s", type(error).__name__)
+            return render_failed_sign_in(request, status=502)
+
+
+class ProviderRedirect(_ProviderView):
+    """Sends the person to the provider."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Redirect to the provider; a link on another site can't start a sign-in."""
+        if request.headers.get("Sec-Fetch-Site") == "cross-site":
+            return redirect("login")
+        provider = get_adapter(request).get_provider(request, PROVIDER_ID)
+        next_url = safe_next_url(request)
+        response: HttpResponse = provider.redirect(request, AuthProcess.LOGIN, next_url=next_url)
+        return response
+
+
+class ProviderCallback(_ProviderView):
+    """Receives the person from the provider, with a code that is exchanged for their identity."""
+
+    def get(self, request: HttpRequest, provider_id: str) -> HttpResponse:
+        """Sign the person in, or return an error page."""
+        if provider_id != PROVIDER_ID:
+            raise Http404
+        view = OAuth2CallbackView.adapter_view(CheckedProvider(request, PROVIDER_ID))
+        response: HttpResponse = view(request)
+        return response
+
+
+def safe_next_url(request: HttpRequest) -> str:
+    """Return the parameter `next` if it is a URL of this site; else an empty string."""
+    place = request.POST.get("next", request.GET.get("next", ""))
+    hosts = {request.get_host()}
+    return place if url_has_allowed_host_and_scheme(place, hosts, require_https=request.is_secure()) else ""

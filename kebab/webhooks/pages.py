@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -100,3 +101,15 @@ def delete_webhook(page: PeopleAction, webhook_id: uuid.UUID) -> HttpResponse:
     """Delete the webhook with its deliveries. Raises NotFound."""
     delete_endpoint(page.access, webhook_id)
     return page.finish(_("Webhook deleted"), "webhooks")
+
+
+_WEBHOOKS = "w/<str:slug>/webhooks"
+_WEBHOOK = f"{_WEBHOOKS}/<uuid:webhook_id>"
+
+urlpatterns = [
+    path(_WEBHOOKS, WebhooksPage.as_view(), name="webhooks"),
+    path(_WEBHOOK, webhook_page.as_view(), name="webhook"),
+    path(f"{_WEBHOOK}/switch", switch_webhook.as_view(), name="webhook-switch"),
+    path(f"{_WEBHOOK}/test", test_webhook.as_view(), name="webhook-test"),
+    path(f"{_WEBHOOK}/delete", delete_webhook.as_view(), name="webhook-deletion"),
+]
