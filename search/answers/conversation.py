@@ -256,7 +256,7 @@ def find_conversation(
         raise NotFound
     return Conversation(
         id=conversation_id,
-        turns=tuple(EarlierTurn(question=row.question, text=row.text[:MAX_TURN_CHARS]) for row in last[::-1]),
+        turns=tuple((row.question, row.text[:MAX_TURN_CHARS]) for row in last[::-1]),
         doc_ids=frozenset(answer_doc_ids(workspace, last)),
         asked=find_asked(
             map(_read_turn, _pages(rows)), [word for row in last for word in words_of(row.question)]

@@ -4,16 +4,16 @@ import logging
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
 from search.answers.conversation import Conversation
 from search.answers.errors import ModelFailed
 from search.answers.extract import Sentence, extract, format_sentences
 from search.answers.model.configured import ChatModel
 from search.answers.passages import EXTRACTIVE_TOKENS, Passage, RetrievalOutcome
-from search.answers.prompt import FramedPassage, MarkupNeutraliser, Message, PromptFrame, judge_markers
-from search.answers.types import AnswerCitation, AnswerReason, AnswerState, TextAdded, Usage
+from search.answers.prompt import MarkupNeutraliser, Message, PromptFrame, judge_markers
+from search.answers.types import AnswerCitation, AnswerHit, AnswerReason, AnswerState, TextAdded, Usage
 from search.context.budget import text_counter
 from search.context.types import BudgetUnit
 
@@ -136,12 +136,12 @@ def _ask_model(
     if rest := neutraliser.finish():
         text += rest
         yield TextAdded(text=rest)
-    verdict = judge_markers(text, [passage.hit.n or 0 for passage in found.passages])
+    named, doubt = judge_markers(text, [passage.hit.n or 0 for passage in found.passages])
     return GenerationOutcome(
-        state=_state(reason, verdict.reason),
-        reason=reason or verdict.reason,
+        state=_state(reason, doubt),
+        reason=reason or doubt,
         text=text,
-        citations=_cite_passages(verdict.named, found.passages),
+        citations=_cite_passages(named, found.passages),
         model=model.name,
         usage=usage,
         warnings=warnings,
@@ -161,14 +161,14 @@ def _raise_if_stopped(stop: threading.Event) -> None:
 
 def _build_messages(question: str, found: RetrievalOutcome, conversation: Conversation) -> Sequence[Message]:
     framed = [
-        FramedPassage(
-            n=passage.hit.n or 0,
-            source=passage.hit.source,
-            trust=passage.hit.trust_level.value,
-            heading=" > ".join(passage.hit.heading_path) or passage.hit.title,
-            uri=passage.hit.citation.uri,
-            text=passage.text,
-        )
+        {
+            "n": passage.hit.n or 0,
+            "source": passage.hit.source,
+            "trust": passage.hit.trust_level.value,
+            "heading": " > ".join(passage.hit.heading_path) or passage.hit.title,
+            "uri": passage.hit.citation.uri,
+            "text": passage.text,
+        }
         for passage in found.passages
     ]
     return PromptFrame().build_messages(question, framed, conversation.turns)
@@ -192,18 +192,7 @@ def _cite_passages(numbers: Sequence[int], passages: Sequence[Passage]) -> tuple
 
 
 def _build_citation(passage: Passage, quote: str) -> AnswerCitation:
-    hit = passage.hit
-    shared: dict[str, Any] = {
-        name: getattr(hit, name)
-        for name in (
-            "chunk_id",
-            "doc_id",
-            "title",
-            "heading_path",
-            "source",
-            "version",
-            "trust_level",
-            "citation",
-        )
-    }
-    return AnswerCitation(n=hit.n or 0, quote=quote, **shared)
+    shared = {each.name for each in fields(AnswerHit)} & {each.name for each in fields(AnswerCitation)}
+    return AnswerCitation(
+        **{name: getattr(passage.hit, name) for name in shared - {"n"}}, n=passage.hit.n or 0, quote=quote
+    )

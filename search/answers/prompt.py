@@ -11,9 +11,8 @@ programs which render it as Markdown or HTML neither fetch nor link anything.
 import json
 import re
 import secrets
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 from search.answers.types import AnswerReason
 
@@ -43,32 +42,25 @@ _HELD_CHARS: Final = 24
 _OPEN_ELEMENT: Final = re.compile(r"<[/!?]{0,2}\w*\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkerVerdict:
-    """The passages that a model's text cites, and why it isn't grounded."""
-
-    #: Numbers of the given passages that the text cites, in order of first occurrence.
-    named: tuple[int, ...]
-    #: None when the text is grounded.
-    reason: AnswerReason | None
-
-
 def marker(n: int) -> str:
     """Return the marker of passage `n`."""
     return f"[#{n}]"
 
 
-def judge_markers(text: str, packed: Collection[int]) -> MarkerVerdict:
-    """Judge a model's text by its markers; `packed` are the numbers of the passages in its prompt."""
+def judge_markers(text: str, packed: Collection[int]) -> tuple[tuple[int, ...], AnswerReason | None]:
+    """Return the passages that a model's text cites, by first occurrence, and why it isn't grounded, if so.
+
+    `packed` are the numbers of the passages in its prompt.
+    """
     # '[#007]' is unknown even when passage 7 was given: numbers are compared as written.
     written = dict.fromkeys(MARKER.findall(text))
     known = {str(n) for n in packed}
     named = tuple(int(n) for n in written if n in known)
     if not text.strip():
-        return MarkerVerdict(named=(), reason=AnswerReason.EMPTY)
+        return (), AnswerReason.EMPTY
     if len(named) < len(written):
-        return MarkerVerdict(named=named, reason=AnswerReason.UNKNOWN_MARKER)
-    return MarkerVerdict(named=named, reason=None if named else AnswerReason.NO_MARKER)
+        return named, AnswerReason.UNKNOWN_MARKER
+    return named, None if named else AnswerReason.NO_MARKER
 
 
 def replace_markers(text: str) -> str:
@@ -136,24 +128,8 @@ _TURNS: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FramedPassage:
-    """A passage of a prompt: its origin and its text."""
-
-    n: int
-    source: str
-    trust: str
-    heading: str
-    uri: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierTurn:
-    """An earlier question of the same conversation and its answer."""
-
-    question: str
-    text: str
+#: An earlier question of the same conversation and its answer.
+EarlierTurn = tuple[str, str]
 
 
 class PromptFrame:
@@ -164,12 +140,15 @@ class PromptFrame:
         self._nonce = nonce or secrets.token_hex(8)
 
     def build_messages(
-        self, question: str, passages: Sequence[FramedPassage], earlier: Sequence[EarlierTurn] = ()
+        self, question: str, passages: Iterable[Mapping[str, Any]], earlier: Iterable[EarlierTurn] = ()
     ) -> list[Message]:
-        """Return the chat's messages: the instructions as system message, all else as one user message."""
+        """Return the chat's messages: the instructions as system message, all else as one user message.
+
+        `passages` are the arguments of `format_block`.
+        """
         parts = [
             *self._turns(earlier),
-            *map(self.format_block, passages),
+            *(self.format_block(**passage) for passage in passages),
             f"Question: {self._neutralise(question)}",
         ]
         return [
@@ -177,15 +156,14 @@ class PromptFrame:
             {"role": "user", "content": "\n\n".join(parts)},
         ]
 
-    def format_block(self, passage: FramedPassage) -> str:
+    def format_block(self, *, n: int, source: str, trust: str, heading: str, uri: str, text: str) -> str:
         """Return a passage as a block: its marker, origin and fenced text."""
-        location = {"heading": passage.heading, "uri": passage.uri}
-        fields = " ".join(f"{name}={self._field(value)}" for name, value in location.items())
-        origin = f"source={self._field(passage.source)} trust={passage.trust}"
-        return f"{marker(passage.n)} {origin} {fields}\n{self._fence(passage.text)}"
+        origin = f"source={self._field(source)} trust={trust}"
+        place = f"heading={self._field(heading)} uri={self._field(uri)}"
+        return f"{marker(n)} {origin} {place}\n{self._fence(text)}"
 
     def _turns(self, earlier: Iterable[EarlierTurn]) -> list[str]:
-        text = "\n\n".join(f"Q: {turn.question}\nA: {turn.text}" for turn in earlier)
+        text = "\n\n".join(f"Q: {question}\nA: {answer}" for question, answer in earlier)
         return [f"Said before in this conversation, not to be cited:\n{self._fence(text)}"] if text else []
 
     def _fence(self, text: str) -> str:

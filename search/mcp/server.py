@@ -55,7 +55,7 @@ from search.mcp.tools.documents import (
     passages_of,
     resolve_uri,
 )
-from search.mcp.tools.outputs import output_schema
+from search.mcp.tools.outputs import ToolOutput, output_schema
 from search.mcp.tools.registry import READ
 from search.models import Document
 from search.retrieval.citation import Citation
@@ -198,16 +198,16 @@ class _RequestHandlers:
             raise MCPError(INVALID_PARAMS, f"There is no tool {preview(params.name)}; there are: {known}.")
         given = params.arguments or {}
 
-        def work(call: Call) -> registry.ToolAnswer:
+        def work(call: Call) -> ToolOutput:
             return registry.answer_call(tool, given, replace(call, site=self.site_of(context)))
 
         try:
             answer = await self._run(context, work, is_long=tool.is_long)
         except Overloaded as reason:
-            answer = registry.ToolAnswer(text=registry.problem_text(count_refusal(reason)), is_error=True)
+            answer = ToolOutput(text=registry.problem_text(count_refusal(reason)), is_error=True)
         return CallToolResult(
             content=[TextContent(text=answer.text)],
-            structured_content=answer.data,
+            structured_content=None if answer.is_error else answer.data,
             is_error=answer.is_error,
             _meta=_UNTRUSTED,
         )

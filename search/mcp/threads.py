@@ -97,21 +97,25 @@ async def answer_in_thread(
         access, *others = admit()
         return work(Call(access=access, others=tuple(others), report_progress=report_progress, stop=stop))
 
-    def release(answering: "Future[Any]") -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits for a turn
-            loop.call_soon_threadsafe(lane.queue.release, lane.name)
-
     if lane is not None:
         await lane.queue.acquire(lane.name)
     answering = _submit(_call_threads(is_long), run_call)
     if lane is not None:
-        answering.add_done_callback(release)
+        answering.add_done_callback(_release_callback(lane, loop))
     try:
         return await asyncio.wrap_future(answering)
     except CallStopped as stopped:
         raise asyncio.CancelledError from stopped
     finally:
         stop.set()
+
+
+def _release_callback(lane: Lane, loop: asyncio.AbstractEventLoop) -> "Callable[[Future[Any]], None]":
+    def release(answering: "Future[Any]") -> None:
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits for a turn
+            loop.call_soon_threadsafe(lane.queue.release, lane.name)
+
+    return release
 
 
 def _submit(threads: ThreadPoolExecutor, work: Callable[[], Answer]) -> "Future[Answer]":

@@ -6,7 +6,7 @@ JSON as text (https://platform.openai.com/docs/mcp).
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kebab.wire import adapter_of
@@ -37,10 +37,12 @@ def _inline_refs(part: Any, definitions: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """A result as text and as structured content."""
+    """A result as text and as structured content; the text of an error says how to correct the call."""
 
     text: str
-    data: dict[str, Any]
+    #: As the tool's output schema says; empty for an error.
+    data: dict[str, Any] = field(default_factory=dict)
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

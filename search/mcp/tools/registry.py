@@ -62,16 +62,6 @@ class Tool:
     is_for_several: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswer:
-    """A tool's answer; the text of an error says how to correct the call."""
-
-    text: str
-    #: As the tool's output schema says; None for an error.
-    data: Mapping[str, Any] | None = None
-    is_error: bool = False
-
-
 _TOOLS: Final = (
     Tool(
         name="search",
@@ -135,7 +125,7 @@ _TOOLS: Final = (
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _TOOLS}
 
 
-def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolAnswer:
+def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolOutput:
     """Return a tool's answer under the caller's rights; an error is an answer, too.
 
     Raises CallStopped if the client no longer waits.
@@ -148,11 +138,11 @@ def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolAnswer:
             output = tool.answer(call, arguments)
         if note := unknown_note(tool.arguments, named):
             output = add_note(output, note)
-        return ToolAnswer(text=output.text, data=output.data)
+        return output
     except CallStopped:
         raise
     except Exception as error:  # noqa: BLE001 - request edge: reported to the client, and logged if it is a defect
-        return ToolAnswer(text=problem_text(log_problem(error, f"the tool {tool.name}")), is_error=True)
+        return ToolOutput(text=problem_text(log_problem(error, f"the tool {tool.name}")), is_error=True)
 
 
 def choose_workspace(tool: Tool, call: Call, named: object) -> Call:

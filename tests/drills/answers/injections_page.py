@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from search.answers.prompt import FramedPassage, PromptFrame, neutralise_markup
+from search.answers.prompt import PromptFrame, neutralise_markup
 from tests.integration.search.answers.injections import INJECTIONS, Injection
 from tests.support.paths import ROOT
 
@@ -37,7 +37,7 @@ def _section(name: str, forms: Mapping[str, str]) -> str:
 
 def _forms(injected: Injection) -> dict[str, str]:
     """Return the original by its label, and the forms that differ from it."""
-    passage = FramedPassage(
+    block = PromptFrame(_NONCE).format_block(
         n=1,
         source="docs",
         trust="unknown",
@@ -46,7 +46,7 @@ def _forms(injected: Injection) -> dict[str, str]:
         text=injected.text,
     )
     forms = {
-        "shown to a model": _without_frame(PromptFrame(_NONCE).format_block(passage)),
+        "shown to a model": _without_frame(block),
         "repeated by one": neutralise_markup(injected.text),
     }
     return {"written": injected.text} | {

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from kebab.cli.catalogue import COMMANDS
 from kebab.cli.client.arguments import make_parser
-from kebab.cli.client.commands.list import SCOPED_KINDS
+from kebab.cli.client.commands.list import LISTINGS
 from kebab.cli.main import client_module
 from tests.cli.commands import run
 from tests.security.leaks.answers import leaks_in
@@ -74,7 +74,7 @@ _CALLS = {
     "inspect doc": [["{doc}", _W]],
     "inspect chunk": [["{chunk}", _W]],
     "inspect job": [["{job}", _W]],
-    "list": [[kind, _W] for kind in SCOPED_KINDS],
+    "list": [[kind, _W] for kind in LISTINGS],
     "reembed": [[_W, "--no-wait", "--embedder={stem}model"]],
     "reembed retire": [[_W, "{space}"]],
     "reembed rollback": [[_W]],

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from ingest.jobs.queue.request import request_sync
-from kebab.cli.client.commands.list import SCOPED_KINDS
+from kebab.cli.client.commands.list import LISTINGS
 from kebab.identity.caller import Caller as Identity
 from kebab.identity.caller import caller_access, caller_of_token
 from kebab.identity.models import AuditEvent, Role, TokenScope, User
@@ -152,7 +152,7 @@ def test_admin_shows_no_secret(planted, workspace):
 
 
 def test_commands_show_no_secret_that_is_shown_to_nobody(planted, workspace):
-    commands = [["status"], *(["list", kind, f"--workspace={workspace.slug}"] for kind in SCOPED_KINDS)]
+    commands = [["status"], *(["list", kind, f"--workspace={workspace.slug}"] for kind in LISTINGS)]
     commands += [["api", "GET", "/workspaces/{ws}/members", f"--workspace={workspace.slug}"]]
     for arguments in commands:
         _, out, err = run(*arguments, "--json")

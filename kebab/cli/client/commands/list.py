@@ -20,7 +20,7 @@ _DEFAULT_ROWS = 1_000
 
 def add_arguments(parser: Parser) -> None:
     """Add the arguments."""
-    parser.add_argument("kind", choices=sorted((*_LISTINGS, "workspaces")))
+    parser.add_argument("kind", choices=sorted((*LISTINGS, "workspaces")))
     add_workspace(parser)
     parser.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most so many (100)")
 
@@ -36,7 +36,7 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
 
 def print_listing(workspace: WorkspaceApi, terminal: Terminal, kind: str, limit: int = _DEFAULT_ROWS) -> int:
     """Print the first rows of a kind, and return the exit code."""
-    columns, rows = _LISTINGS[kind]
+    columns, rows = LISTINGS[kind]
     return _print(terminal, kind, columns, rows(workspace, limit + 1), limit)
 
 
@@ -137,8 +137,8 @@ def _plain(path: str) -> Callable[[WorkspaceApi, int], Iterable[Row]]:
     return lambda workspace, limit: workspace.rows(path, limit)
 
 
-# The columns of the table, and the rows, which JSON has whole.
-_LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Iterable[Row]]]] = {
+#: By kind, what can be listed of one workspace: the columns of the table, and the rows, which JSON has whole.
+LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Iterable[Row]]]] = {
     "sources": (
         (
             *("key", "kind", "state", "documents", "is_restricted", "readers"),
@@ -172,5 +172,3 @@ _LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Ite
     "invitations": (("email", "role", "state", "invited_by", "expires_at", "id"), _plain("/invitations")),
     "audit": (("at", "actor", "action", "subject", "address", "detail"), _plain("/audit")),
 }
-#: What can be listed of one workspace.
-SCOPED_KINDS = tuple(sorted(_LISTINGS))

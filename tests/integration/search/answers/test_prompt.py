@@ -43,7 +43,7 @@ def test_text_is_judged_by_its_markers(subtests):
     for text, named, reason in VERDICTS:
         with subtests.test(text=text):
             verdict = judge_markers(text, [1, 2])
-            assert (verdict.named, verdict.reason) == (named, reason)
+            assert verdict == (named, reason)
 
 
 @pytest.mark.parametrize(
