@@ -7,8 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from ingest.models import Job, Unreadable
-from kebab.admin.changelist import WORKSPACE_FILTER
-from kebab.admin.read_only import TenantAdmin
+from kebab.admin.changelist import WORKSPACE_FILTER, TenantAdmin
 from kebab.admin.site import site
 
 

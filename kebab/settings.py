@@ -374,7 +374,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # The first hashes passwords; the second still verifies older ones, which are then hashed again.
 PASSWORD_HASHERS = [
-    "kebab.accounts.hashers.ArgonHasher",
+    "kebab.accounts.password_validators.ArgonHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 PASSWORD_RESET_TIMEOUT = 2 * 3600

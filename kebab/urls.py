@@ -25,7 +25,7 @@ urlpatterns = [
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
     path("", include("kebab.webhooks.pages")),
-    path("", include("kebab.people.oauth.urls")),
+    path("", include("kebab.people.oauth.endpoints")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),

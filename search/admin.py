@@ -8,8 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, FieldTextFilter
 
-from kebab.admin.changelist import IN_WORKSPACE, WORKSPACE_FILTER
-from kebab.admin.read_only import TenantAdmin
+from kebab.admin.changelist import IN_WORKSPACE, WORKSPACE_FILTER, TenantAdmin
 from kebab.admin.site import site
 from kebab.identity.models import Workspace
 from search.models import Document, EmbeddingSpace, Source, SourceVersion

@@ -1,8 +1,9 @@
-"""Password validation beyond Django's validators."""
+"""Passwords: their hashes, and the check of new ones."""
 
 import re
 from typing import Final
 
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -36,3 +37,14 @@ def _trim_to_letters(text: str) -> str:
     """Return the text from the first letter to the last."""
     letters = [position for position, sign in enumerate(text) if sign.isalpha()]
     return text[letters[0] : letters[-1] + 1] if letters else ""
+
+
+class ArgonHasher(Argon2PasswordHasher):
+    """Argon2id with 19 MiB, two passes, one lane: OWASP's first choice (Password Storage Cheat Sheet, 2024).
+
+    With Django's 100 MiB in eight lanes, sixteen simultaneous sign-ins would take 1.6 GB and all cores.
+    """
+
+    time_cost = 2
+    memory_cost = 19_456
+    parallelism = 1

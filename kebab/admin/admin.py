@@ -9,8 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, FieldTextFilter, TextFilter
 
-from kebab.admin.changelist import IN_WORKSPACE, WORKSPACE_FILTER
-from kebab.admin.read_only import ReadOnlyAdmin, TenantAdmin
+from kebab.admin.changelist import IN_WORKSPACE, WORKSPACE_FILTER, ReadOnlyAdmin, TenantAdmin
 from kebab.admin.site import site
 from kebab.identity.models import ApiToken, AuditEvent, Group, Invitation, Membership, Workspace
 

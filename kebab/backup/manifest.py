@@ -19,8 +19,8 @@ from pathlib import Path
 
 from kebab.runtime.durable_files import replace_text
 from kebab.stack.errors import StackError
+from kebab.stack.servers.postgres import restore_command
 from kebab.stack.servers.postgres_cluster import PostgresCluster
-from kebab.stack.servers.wal_archive import restore_command
 
 
 class BackupFailed(StackError):

@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from search.answers.conversation import Conversation
-from search.answers.errors import ModelFailed
 from search.answers.extract import Sentence, extract, format_sentences
-from search.answers.model.configured import ChatModel
+from search.answers.model.configured import ChatModel, ModelFailed
 from search.answers.passages import EXTRACTIVE_TOKENS, Passage, RetrievalOutcome
 from search.answers.prompt import MarkupNeutraliser, Message, PromptFrame, judge_markers
 from search.answers.types import AnswerCitation, AnswerHit, AnswerReason, AnswerState, TextAdded, Usage

@@ -8,7 +8,7 @@ from authlib.oauth2 import OAuth2Error
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
@@ -22,6 +22,7 @@ from kebab.http.site_address import site_address
 from kebab.identity.models.oauth import MAX_REDIRECT_URIS, MAX_URI_CHARS
 from kebab.people.oauth.clients import check_redirect_uri, register_client
 from kebab.people.oauth.server import GRANT_TYPES, SCOPES, AuthorizationServer, has_unsafe_text, mcp_resource
+from kebab.people.pages.consent import ConsentPage
 
 # Of a description of what is wrong.
 _MAX_DETAIL_CHARS: Final = 1_000
@@ -162,3 +163,16 @@ def _read_json(body: bytes) -> Any:
 
 def _refuse(code: str, detail: str, *, status: int) -> HttpResponse:
     return JsonResponse({"error": code, "error_description": detail}, status=status)
+
+
+_KNOWN = ".well-known/oauth"
+
+urlpatterns = [
+    path(f"{_KNOWN}-protected-resource", describe_resource, name="oauth-resource"),
+    path(f"{_KNOWN}-protected-resource/mcp", describe_resource, name="oauth-resource-mcp"),
+    path(f"{_KNOWN}-authorization-server", describe_server, name="oauth-server"),
+    path("oauth/authorize", ConsentPage.as_view(), name="oauth-authorization"),
+    path("oauth/register", Registration.as_view(), name="oauth-registration"),
+    path("oauth/token", TokenEndpoint.as_view(), name="oauth-token"),
+    path("oauth/revoke", Revocation.as_view(), name="oauth-revocation"),
+]

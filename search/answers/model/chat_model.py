@@ -20,8 +20,7 @@ from kebab.http_client.connections import (
     TimedOut,
 )
 from kebab.http_client.decompress import ENCODINGS, Inflater, make_inflater
-from search.answers.errors import ModelFailed
-from search.answers.model.configured import AnswerOptions
+from search.answers.model.configured import AnswerOptions, ModelFailed
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
 from search.endpoints.circuit_breaker import CircuitBreaker

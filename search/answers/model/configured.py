@@ -3,19 +3,40 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from django.conf import settings
 from django.core import checks
 
 from kebab.health.checks import CheckResult, CheckStatus
-from search.answers.errors import ModelFailed
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
 from search.endpoints.checks import problem_errors, problem_result
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.endpoints.configured_endpoint import ConfiguredEndpoint, SettingProblem, describe_problems
 from search.endpoints.settings import answer_endpoint
+from search.retrieval.errors import SearchError
+
+
+class ModelFailed(SearchError):
+    """The model gave no complete answer.
+
+    The message names no question, address or key; `remedy` is for the log. Without `is_fault` the model is
+    healthy: it refused the request, or the caller has stopped waiting.
+    """
+
+    code: ClassVar[str] = "model_failed"
+    status: ClassVar[int] = 503
+
+    def __init__(
+        self, reason: AnswerReason, message: str, *, remedy: str = "", is_fault: bool = True
+    ) -> None:
+        """`message` completes a sentence whose subject is the model."""
+        super().__init__(f"the model {message}")
+        self.reason = reason
+        self.remedy = remedy
+        self.is_fault = is_fault
+
 
 #: Least context of a model: a passage or two must fit in addition to the instructions.
 MIN_CONTEXT_TOKENS: Final = 1_500

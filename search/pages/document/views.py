@@ -109,8 +109,8 @@ def mark_reading(reading: AnyReading, words: QueryWords) -> AnyReading:
         case PageReading() | PictureReading():
             return reading
         case _:
-            lines = (replace(line, html=words.mark(line.html)) for line in reading.lines)
-            return replace(reading, lines=tuple(lines))
+            lines = [{**line, "html": words.mark(line["html"])} for line in reading.lines]
+            return replace(reading, lines=lines)
 
 
 def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWords) -> list[dict[str, Any]]:

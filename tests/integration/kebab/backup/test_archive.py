@@ -9,7 +9,7 @@ from ingest.blob_cleanup import needed_blob_names, release_blobs
 from kebab.backup import backup
 from kebab.backup.deletion_lock import hold_deletions
 from kebab.backup.manifest import BackupFailed
-from kebab.stack.servers.wal_archive import wal_settings
+from kebab.stack.servers.postgres import wal_settings
 from kebab.tenancy.postgres.pool import connect
 from kebab.tenancy.roles import OWNER
 from search.corpus.blobs import blob_name, has_blob, read_blob, store_blob

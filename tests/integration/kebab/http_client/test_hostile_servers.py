@@ -17,8 +17,7 @@ from kebab.http_client.connections import RequestFailed
 from kebab.smtp import EmailBackend
 from kebab.webhooks.delivery import _Sender
 from kebab.webhooks.models import Delivery, Endpoint
-from search.answers.errors import ModelFailed
-from search.answers.model.configured import chat_model
+from search.answers.model.configured import ModelFailed, chat_model
 from search.embedders.endpoint import create_endpoint_embedder
 from search.embedders.spec import parse_spec
 from search.endpoints.settings import embed_endpoint, rerank_endpoint

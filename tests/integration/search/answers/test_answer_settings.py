@@ -4,8 +4,7 @@ import pytest
 
 from kebab.contributions import contributions
 from kebab.health.checks import CheckStatus
-from search.answers.errors import ModelFailed
-from search.answers.model.configured import check_model, check_settings
+from search.answers.model.configured import ModelFailed, check_model, check_settings
 from tests.integration.search.answers.stub import replies, says
 
 GOOD_URL = "http://127.0.0.1:8080/v1"
