@@ -70,8 +70,8 @@ class SearchingPage(WorkspacePage):
         if facets is None:
             return {"is_uncounted": True}
         shown = present_filters(workspace, reader, search_input, facets, since)
-        types = [value for each in shown if each.name == "media" for value in each.values]
-        filters = [each for each in shown if each.name != "media"]
+        types = [value for each in shown if each["name"] == "media" for value in each["values"]]
+        filters = [each for each in shown if each["name"] != "media"]
         return {"filters": filters, "types": types, "may_show_more": facets.relation == "gte"}
 
 
