@@ -21,7 +21,7 @@ def test_results_contain_the_document_with_each_letter_of_a_word(visitor, worksp
     for typed in ("res", "rest", "resta", "restar", "restart"):
         with subtests.test(typed=typed):
             shown = get_partial(visitor, q=typed, mode="lexical").context
-            assert guide.doc_id.hex in {hit.hit.doc_id for hit in shown["hits"]}
+            assert guide.doc_id.hex in {hit["hit"].doc_id for hit in shown["hits"]}
             assert (shown["result"].corrected_query, shown["result"].did_you_mean) == (None, None)
 
 
