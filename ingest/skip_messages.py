@@ -120,6 +120,14 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 REASONS: Final = frozenset(_SENTENCES)
 
 
+def is_refusal(outcome: str, reason: str, *, is_upload: bool) -> bool:
+    """Return whether a file of this outcome failed or was refused for its content.
+
+    Of a document that a person uploaded any reason counts; rules leave out other files on purpose.
+    """
+    return outcome == "failed" or (outcome == "skipped" and (is_upload or reason in UNREADABLE))
+
+
 def explanations(reasons: Iterable[str]) -> dict[str, str]:
     """Return the message of each known reason code; unknown codes are left out."""
     return {reason: _SENTENCES[reason] for reason in reasons if reason in _SENTENCES}

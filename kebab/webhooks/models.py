@@ -18,6 +18,7 @@ class EventType(models.TextChoices):
 
     DOCUMENT_INDEXED = "document.indexed"
     DOCUMENT_DELETED = "document.deleted"
+    DOCUMENT_REFUSED = "document.refused"
     JOB_FINISHED = "job.finished"
     JOB_FAILED = "job.failed"
     SEARCH_UNSUCCESSFUL = "search.unsuccessful"

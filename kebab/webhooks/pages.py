@@ -27,6 +27,7 @@ from kebab.webhooks.models import EventType
 _EVENTS = {
     EventType.DOCUMENT_INDEXED: gettext_lazy("document.indexed: a document is new or has changed"),
     EventType.DOCUMENT_DELETED: gettext_lazy("document.deleted: a document was deleted"),
+    EventType.DOCUMENT_REFUSED: gettext_lazy("document.refused: a file could not be read or was refused"),
     EventType.JOB_FINISHED: gettext_lazy("job.finished: an upload or a sync has ended"),
     EventType.JOB_FAILED: gettext_lazy("job.failed: an upload or a sync has failed"),
     EventType.SEARCH_UNSUCCESSFUL: gettext_lazy("search.unsuccessful: a search without results"),

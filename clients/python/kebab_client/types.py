@@ -316,6 +316,7 @@ class Job(TypedDict):
     eta_s: float | None
     cancel_requested: bool
     error: str | None
+    refused: dict[str, int]
     seq: int | None
     requested_by: str
     created_at: str

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.report import ingest_report, refused_by_reason
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.http.api.openapi_schema import wire_component
@@ -33,6 +33,10 @@ class JobSerializer(serializers.Serializer[Job]):
     eta_s = serializers.SerializerMethodField()
     cancel_requested = serializers.BooleanField()
     error = NullableTextField()
+    refused = serializers.SerializerMethodField(
+        help_text="Numbers of refused and failed files by reason, final at the end: a job that succeeded may "
+        "have refused some."
+    )
     seq = serializers.IntegerField(allow_null=True, help_text="The change that made its last write visible.")
     requested_by = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -51,6 +55,10 @@ class JobSerializer(serializers.Serializer[Job]):
     def get_items_listed(self, job: Job) -> int:
         """Return the number of entries listed so far."""
         return int(job.counts.get("listed", 0))
+
+    def get_refused(self, job: Job) -> dict[str, int]:
+        """Return the numbers of refused and failed files by reason."""
+        return refused_by_reason(job.kind, job.counts)
 
     def get_items_per_s(self, job: Job) -> float | None:
         """Return the rate of items per second."""

@@ -18,6 +18,7 @@ from ingest.digest.types import Digest
 from ingest.errors import LeaseLost
 from ingest.jobs.items.drafts import document_draft
 from ingest.jobs.queue.context import JobContext
+from ingest.jobs.queue.job_events import FileEnd, publish_refusals
 from ingest.metrics import count_chunks, count_items, time_write
 from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
@@ -319,6 +320,8 @@ class ItemWriter:
             sorted(ends, key=lambda end: end.as_fields), key=lambda end: end.as_fields
         ):
             self._end_alike(list(alike), *fields)
+        files = [FileEnd(end.item.path, *end.as_fields) for end in ends]
+        publish_refusals(self._context.job, self._version, files)
 
     def _end_alike(self, alike: Sequence[ItemEnd], outcome: str, reason: str, detail: str) -> None:
         items = [end.item for end in alike]

@@ -21,11 +21,13 @@ from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.listing import Listing
 from ingest.jobs.kinds.upload import read_upload
 from ingest.jobs.queue.context import Ending, JobContext
+from ingest.jobs.queue.job_events import publish_refusals
 from ingest.models import JobItem
 from search.corpus import ensure_version
 from search.corpus.blobs import lock_and_store_blobs, open_blob, store_blobs
 from search.corpus.content_ids import content_hash
 from search.corpus.paths import MAX_PATH_BYTES
+from search.models import SourceVersion
 
 # Bytes in memory at once, next to one member.
 _BATCH_BYTES = 8_000_000
@@ -37,7 +39,7 @@ def run(context: JobContext) -> Ending:
     source = context.source
     version = ensure_version(source, context.job.payload.get("version", ""))
     if context.job.discovered_at is None:
-        _unpack(context)
+        _unpack(context, version)
     return ItemWorker(context, source, version, partial(_read_member, context)).run()
 
 
@@ -54,7 +56,7 @@ class _MemberContent:
     content_hash: str
 
 
-def _unpack(context: JobContext) -> None:
+def _unpack(context: JobContext, version: SourceVersion) -> None:
     """Create the items from the members. Raises JobFailed, JobCancelled, LeaseLost."""
     limits = ArchiveLimits.from_settings(context.raise_if_stopped)
     listing = Listing()
@@ -74,7 +76,7 @@ def _unpack(context: JobContext) -> None:
         raise JobFailed("The bytes of the archive are gone; upload it again.") from error
     except (ArchiveRefused, ListingFailed) as error:
         raise JobFailed(f"Nothing of the archive was ingested: {error}") from error
-    _store_listing(context, listing, n_stored)
+    _store_listing(context, version, listing, n_stored)
 
 
 def _select_members(
@@ -192,11 +194,12 @@ def _store_batch(context: JobContext, batch: Sequence[_MemberContent]) -> None:
 
 
 @transaction.atomic
-def _store_listing(context: JobContext, listing: Listing, n_items: int) -> None:
+def _store_listing(context: JobContext, version: SourceVersion, listing: Listing, n_items: int) -> None:
     context.lease.write(
         discovered_at=Now(),
         items_total=n_items,
         counts={"skipped": listing.skipped, "failed": listing.failed, "examples": listing.examples},
         stalled_attempts=0,
     )
+    publish_refusals(context.job, version, listing.refused)
     JobItem.objects.of_job(context.job).filter(blob="").delete()  # items to delete whose path no member has

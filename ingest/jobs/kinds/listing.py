@@ -4,7 +4,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.jobs.queue.job_events import FileEnd
 from ingest.jobs.queue.report import EXAMPLES, MAX_EXAMPLE_CHARS
+from ingest.skip_messages import is_refusal
 
 
 @dataclass(slots=True, kw_only=True)
@@ -17,6 +19,7 @@ class Listing:
     skipped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     failed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    refused: list[FileEnd] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -30,6 +33,8 @@ class Listing:
 
     def count_excluded(self, outcome: str, reason: str, path: str) -> None:
         """Count a path that is not ingested."""
+        if is_refusal(outcome, reason, is_upload=False):
+            self.refused.append(FileEnd(path, outcome, reason))
         (self.failed if outcome == "failed" else self.skipped)[reason] += 1
         if len(self.examples[reason]) < EXAMPLES:
             self.examples[reason].append(path[:MAX_EXAMPLE_CHARS])

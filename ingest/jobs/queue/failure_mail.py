@@ -11,8 +11,8 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from ingest.jobs.queue.report import refused_by_reason
 from ingest.models import Job, JobKind, JobState
-from ingest.skip_messages import UNREADABLE
 from kebab.identity.caller import Caller, member_access, with_group_ids
 from kebab.identity.models import AuditEvent, Membership, Role
 from kebab.people.invitations import mail_is_delivered
@@ -72,27 +72,15 @@ def _may_edit(membership: Membership, source: Source) -> bool:
     return is_editor and visible_sources(access.workspace, access.reader).filter(pk=source.pk).exists()
 
 
-def count_refused(kind: str, counts: Mapping[str, Any]) -> int:
-    """Return the number of files that failed or were refused for their content.
-
-    Of a document that a person uploaded any reason counts; rules leave out other files on purpose.
-    """
-    skipped: Mapping[str, int] = counts.get("skipped", {})
-    is_upload = kind == JobKind.INGEST_DOCUMENT
-    refused = sum(count for reason, count in skipped.items() if is_upload or reason in UNREADABLE)
-    failed: Mapping[str, int] = counts.get("failed", {})
-    return refused + sum(failed.values())
-
-
 def record_attention(job: Job, state: JobState, counts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the ended job that say whether it needs attention.
 
     `job.counts` are those of its listing, `counts` the final ones. Files that an earlier sync refused need
     attention again only if nobody has dismissed that sync; the newest sync alone is marked.
     """
-    refused = count_refused(job.kind, counts)
+    refused = sum(refused_by_reason(job.kind, counts).values())
     was_marked = state != JobState.CANCELLED and bool(_unmark_earlier_jobs(job, state))
-    is_new = refused > count_refused(job.kind, job.counts)
+    is_new = refused > sum(refused_by_reason(job.kind, job.counts).values())
     needs_attention = state == JobState.FAILED or is_new or (was_marked and refused > 0)
     return {"refused_items": refused, "needs_attention": needs_attention}
 

@@ -1,6 +1,7 @@
 """Reports of jobs: `seen = new + updated + unchanged + skipped + failed`, by reason; `deleted` is apart."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import BigIntegerField, Count, Q, Sum
@@ -8,7 +9,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from ingest.models import Job, JobItem, JobKind
-from ingest.skip_messages import NO_TEXT, explanations
+from ingest.skip_messages import NO_TEXT, explanations, is_refusal
 from search.documents.omissions import OMISSION_KINDS
 
 # Number of example paths for each reason that files were skipped or failed.
@@ -80,6 +81,16 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "seconds": round((end - job.started_at).total_seconds(), 3) if end and job.started_at else None,
         "seq": job.seq,
     }
+
+
+def refused_by_reason(kind: str, counts: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many files of a job of this kind were refused or failed, by reason."""
+    refused: Counter[str] = Counter()
+    for outcome in ("skipped", "failed"):
+        for reason, count in counts.get(outcome, {}).items():
+            if is_refusal(outcome, reason, is_upload=kind == JobKind.INGEST_DOCUMENT):
+                refused[reason] += count
+    return dict(refused)
 
 
 def refused_item(job: Job) -> JobItem | None:

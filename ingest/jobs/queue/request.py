@@ -13,11 +13,10 @@ from django.utils import timezone
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.errors import JobNotOpen
 from ingest.jobs.queue.hints import hint_on_commit
+from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
 from kebab.observability.log_formats import request_id
-from kebab.webhooks.endpoints import Event, derive_event_id, publish
-from kebab.webhooks.models import EventType
 from search.evaluation.runs import end_run, reopen_run
 from search.libraries.source_stats import refresh_upload_stats
 from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
@@ -268,24 +267,3 @@ def update_upload_source(workspace_id: uuid.UUID, source_id: uuid.UUID, *, is_in
     uploads = Job.objects.in_workspace(workspace_id).filter(kind__in=UPLOAD_KINDS, source=source_id)
     more_follow = uploads.filter(state__in=OPEN_STATES).exists()
     refresh_upload_stats(workspace_id, source_id, is_indexed=is_indexed, more_follow=more_follow)
-
-
-def publish_job_ends(jobs: Sequence[Job], state: JobState, error: str = "") -> None:
-    """Queue the events of jobs of one workspace that end as `state`, in the transaction of their end."""
-    if jobs:
-        publish(jobs[0].workspace_id, [_event(job, state, error) for job in jobs])
-
-
-def _event(job: Job, state: JobState, error: str) -> Event:
-    return Event(
-        type=EventType.JOB_FAILED if state == JobState.FAILED else EventType.JOB_FINISHED,
-        subject=str(job.pk),
-        data={
-            "job": str(job.pk),
-            "kind": job.kind,
-            "state": state.value,
-            "path": job.payload.get("path", job.payload.get("archive")),
-            "error": error or None,
-        },
-        id=derive_event_id("job", job.pk),
-    )

@@ -26,14 +26,10 @@ from ingest.jobs.kinds import archive, delete_source, embed, evaluate, gate, rec
 from ingest.jobs.queue import hints, schedule
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.failure_mail import record_attention
+from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.queue.report import final_counts
-from ingest.jobs.queue.request import (
-    publish_job_ends,
-    record_run_end,
-    request_embedding,
-    update_upload_source,
-)
+from ingest.jobs.queue.request import record_run_end, request_embedding, update_upload_source
 from ingest.jobs.queue.retention import release_upload
 from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
 from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
@@ -243,7 +239,7 @@ def _end_job(lease: Lease, state: JobState, error: str = "") -> None:
             error=error,
             **record_attention(job, state, counts),
         )
-        publish_job_ends([job], state, error)
+        publish_job_ends([job], state, error, counts)
         transaction.on_commit(partial(_count_end, job, state))
         if job.kind in UPLOAD_KINDS:
             if job.source_id is not None:
