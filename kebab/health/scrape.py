@@ -46,6 +46,7 @@ from kebab.runtime import draining
 from kebab.runtime.role import own_role
 from kebab.stack.paths import DataDirectory
 from kebab.stack.servers.redis_client import quick_redis
+from kebab.stack.storage.blob_mark import has_known_mark
 from kebab.stack.supervisor.state import running_state
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.postgres.pool import connect
@@ -57,6 +58,8 @@ LIMIT_S = 0.8
 _CONNECT_LIMIT_S = 2
 # A result is reused for this long.
 _STORES_FRESH_S = 0.5
+# The mark may be in a bucket, which charges for each request.
+_BLOBS_FRESH_S = 10.0
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -80,9 +83,15 @@ class StoreProbe:
     """A probe of one store, in a thread of its own; `unanswered` are the statuses while it doesn't answer."""
 
     def __init__(
-        self, name: str, probe: Callable[[], dict[str, StoreStatus]], unanswered: dict[str, StoreStatus]
+        self,
+        name: str,
+        probe: Callable[[], dict[str, StoreStatus]],
+        unanswered: dict[str, StoreStatus],
+        *,
+        fresh_s: float = _STORES_FRESH_S,
     ) -> None:
         self.name = name
+        self._fresh_s = fresh_s
         self._probe = probe
         self._unanswered = ProbeResult(statuses=unanswered)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"look-{name}")
@@ -93,7 +102,7 @@ class StoreProbe:
     def start(self) -> "Future[ProbeResult]":
         """Start the probe, unless one is running or has just ended; return its future."""
         with self._lock:
-            is_fresh = time.monotonic() - self._started_at < _STORES_FRESH_S
+            is_fresh = time.monotonic() - self._started_at < self._fresh_s
             if self._under_way is None or (self._under_way.done() and not is_fresh):
                 self._started_at = time.monotonic()
                 self._under_way = self._thread.submit(self._run)
@@ -113,7 +122,7 @@ class StoreProbe:
 
 
 def probe_stores(limit_s: float = LIMIT_S) -> dict[str, ProbeResult]:
-    """Return the results of all probes within the limit, by store: `postgres`, `redis`, `mirrors`."""
+    """Return the results of all probes within the limit, by store: postgres, redis, mirrors, blobs."""
     runs = {store_probe: store_probe.start() for store_probe in _probes()}
     wait(runs.values(), limit_s)
     return {store_probe.name: store_probe.result_of(run) for store_probe, run in runs.items()}
@@ -126,6 +135,7 @@ def _probes() -> tuple[StoreProbe, ...]:
         StoreProbe("postgres", _probe_postgres, {"postgres": failed, "migrations": failed}),
         StoreProbe("redis", _probe_redis, {"redis": degraded}),
         StoreProbe("mirrors", _probe_mirrors, {"mirrors": failed}),
+        StoreProbe("blobs", _probe_blobs, {"blobs": degraded}, fresh_s=_BLOBS_FRESH_S),
     )
 
 
@@ -156,6 +166,15 @@ def _probe_mirrors() -> dict[str, StoreStatus]:
     except OSError as error:
         return {"mirrors": StoreStatus.DEGRADED if error.errno in _FULL else StoreStatus.FAILED}
     return {"mirrors": StoreStatus.OK}
+
+
+def _probe_blobs() -> dict[str, StoreStatus]:
+    """Compare the mark of the blobs with the database's: uploads to other blobs would be lost."""
+    with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
+        row = connection.execute("SELECT mark FROM stack_blobstore").fetchone()
+    return {
+        "blobs": StoreStatus.OK if has_known_mark(None if row is None else row[0]) else StoreStatus.FAILED
+    }
 
 
 def fetch_rows(

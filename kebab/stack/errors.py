@@ -73,6 +73,10 @@ class BlobsNotShared(StackError):
     code = "blobs_not_shared"
 
 
+class BlobsUnreadable(BlobsNotShared):
+    """This node's blobs can't be read or written now."""
+
+
 class StackBusy(StackError):
     """Another command holds the data directory for longer than we wait."""
 

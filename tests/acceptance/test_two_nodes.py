@@ -6,6 +6,7 @@ import sys
 import pytest
 import redis
 
+from kebab.stack.paths import DataDirectory
 from kebab.stack.servers import addresses, secrets
 from kebab.stack.servers.addresses import redis_client_url
 from tests.support.stack import MANAGE, Stack, eventually, temporary_directory
@@ -19,6 +20,7 @@ class Node:
     def __init__(self, first: Stack, name: str = "node-b") -> None:
         self.stack = Stack(
             temporary_directory(),
+            KEBAB_BLOBS_URL=f"file://{DataDirectory(first.data_dir).blobs}",
             KEBAB_EMBEDDER="hash",
             KEBAB_NODE_ID=name,
             KEBAB_WEB_WORKERS="1",

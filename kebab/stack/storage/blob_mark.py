@@ -1,6 +1,6 @@
 """A mark in blob store and database, which shows that this node's blobs are those of the other nodes.
 
-The first worker writes the same mark next to the blobs and into the database. A worker that finds another
+The first process writes the same mark next to the blobs and into the database. A process that finds another
 mark, or none, could not read the other nodes' blobs, nor they its own.
 """
 
@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 from django.db import Error, connection, transaction
 
 from kebab.database.connections import close_connections
-from kebab.stack.errors import BlobsNotShared
+from kebab.stack.errors import BlobsNotShared, BlobsUnreadable
 from kebab.stack.models import BlobStore
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,8 @@ def check_blob_store(*, adopt: bool) -> None:
     `adopt`: the blobs here are the right ones from now on, as on a single machine, or after a restore.
 
     Raises:
-        BlobsNotShared: they are another store's, or can't be read or written.
+        BlobsNotShared: they are another store's.
+        BlobsUnreadable: they can't be read or written.
         Error: the database can't be reached.
     """
     try:
@@ -40,18 +41,35 @@ def check_blob_store(*, adopt: bool) -> None:
             _compare_mark(BlobStore.objects.first(), adopt=adopt)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise BlobsNotShared(f"The documents' bytes can't be read or written: {reason}. {_REMEDY}") from error
+        raise BlobsUnreadable(
+            f"The documents' bytes can't be read or written: {reason}. {_REMEDY}"
+        ) from error
     finally:
         # A worker forks after this, so it must hold no connection.
         close_connections()
 
 
-def adopt_blobs_if_possible() -> None:
-    """Adopt the blobs here; an unreachable database or a full disk is logged and does not stop the worker."""
+def check_own_blobs(*, starts_without: bool = False) -> None:
+    """Check the blobs of a starting process; one machine with an embedded database adopts those it has.
+
+    There an unreachable database or a full disk is logged and does not stop the process, nor does an outage
+    of either if `starts_without`. Raises: as check_blob_store.
+    """
+    is_single = settings.KEBAB_EMBEDDED_POSTGRES
     try:
-        check_blob_store(adopt=True)
-    except (Error, BlobsNotShared) as error:
-        logger.warning("The documents' bytes bear no mark yet: %s", error)
+        check_blob_store(adopt=is_single)
+    except (Error, BlobsUnreadable) as error:
+        if not (is_single or starts_without):
+            raise
+        logger.warning("The mark of the documents' bytes is unchecked: %s", error)
+
+
+def has_known_mark(known: str | None) -> bool:
+    """Return whether the blobs here have the mark that the database knows; None: it knows none yet.
+
+    Raises OSError when they can't be read.
+    """
+    return known is None or settings.KEBAB_EMBEDDED_POSTGRES or _read_mark() == known
 
 
 def _compare_mark(known: BlobStore | None, *, adopt: bool) -> None:
@@ -61,9 +79,9 @@ def _compare_mark(known: BlobStore | None, *, adopt: bool) -> None:
     if known is not None and not adopt:
         raise BlobsNotShared(
             "The documents' bytes that this node reaches are not those that other nodes keep"
-            f" ({_storage_location()} has {'another mark' if mark else 'no mark'}): a worker here could not"
-            f" read what they take in. Give all nodes one folder or bucket. {_REMEDY} After a restore to"
-            " another place: kebab init --adopt-blobs."
+            f" ({_storage_location()} has {'another mark' if mark else 'no mark'}): neither could"
+            f" read what the other takes in. Give all nodes one folder or bucket. {_REMEDY} After a restore"
+            " to another place: kebab init --adopt-blobs."
         )
     BlobStore.objects.update_or_create(pk=1, defaults={"mark": mark or _write_mark()})
 

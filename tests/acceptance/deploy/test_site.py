@@ -193,9 +193,10 @@ def test_application_role_owns_nothing(site):
     assert checks["row-level security"]["status"] == "ok"
 
 
-def test_worker_without_the_shared_blobs_refuses_to_start(site):
-    stray = site.part("stray", "worker", KEBAB_BLOBS_URL=f"file://{site.folder / 'elsewhere'}")
-    refused = stray.run("worker")
+@pytest.mark.parametrize("role", ["worker", "web"])
+def test_process_without_the_shared_blobs_refuses_to_start(site, role):
+    stray = site.part(f"stray-{role}", role, KEBAB_BLOBS_URL=f"file://{site.folder / 'elsewhere'}")
+    refused = stray.run(role)
     assert refused.returncode == 2
     assert "KEBAB_BLOBS_URL" in refused.stderr
 

@@ -16,6 +16,7 @@ import httpx
 import psycopg
 import pytest
 
+from kebab.stack.paths import DataDirectory
 from kebab.stack.servers import addresses, secrets
 from tests.acceptance.client import Client
 from tests.acceptance.upgrade.versions import RELEASES, ROOT, VersionedStack, next_release, unpack_release
@@ -269,6 +270,7 @@ def test_later_version_migrates_beside_searches_and_both_write(
         new = VersionedStack(
             next_release(folders / "next"),
             other,
+            KEBAB_BLOBS_URL=f"file://{DataDirectory(data_dir).blobs}",
             KEBAB_EMBEDDER="hash",
             KEBAB_NODE_ID="node-b",
             KEBAB_WEB_WORKERS="1",

@@ -10,6 +10,7 @@ from kebab.runtime.role import set_role
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.registry import Heartbeat
 from kebab.stack.servers.reachability import check_port
+from kebab.stack.storage.blob_mark import check_own_blobs
 from kebab.stack.supervisor.web_server import serve
 
 
@@ -29,6 +30,7 @@ class Command(KebabCommand):
     def run_command(self, **options: Any) -> None:
         """Serve until SIGINT or SIGTERM; SIGTERM lets it drain first."""
         set_role("web")
+        check_own_blobs(starts_without=True)
         address = check_port(options["host"], options["port"])
         heartbeat = Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS)
         heartbeat.guard_forks()

@@ -19,7 +19,7 @@ from kebab.runtime.lifeline import die_with_parent
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.registry import Activity, Heartbeat
-from kebab.stack.storage.blob_mark import adopt_blobs_if_possible, check_blob_store
+from kebab.stack.storage.blob_mark import check_own_blobs
 from kebab.stack.supervisor import worker_stop
 from kebab.stack.supervisor.watchdog import SelfWatchdog
 
@@ -42,10 +42,7 @@ class Command(KebabCommand):
 
     def run_command(self, **options: Any) -> None:
         """Work until SIGTERM, then requeue running jobs for another worker."""
-        if settings.KEBAB_EMBEDDED_POSTGRES:
-            adopt_blobs_if_possible()
-        else:
-            check_blob_store(adopt=False)
+        check_own_blobs()
         queues = tuple(options["queues"].split(","))
         activity = _WorkerActivity()
         heartbeat = Heartbeat(

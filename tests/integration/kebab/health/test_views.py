@@ -5,12 +5,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from django.core.files.storage import default_storage
 from django.db import OperationalError
 
 from kebab.health import pending_migrations, responses, scrape, server_checks, views
 from kebab.health.scrape import scraper
 from kebab.runtime import draining
 from kebab.stack.servers import versions
+from kebab.stack.storage.blob_mark import MARK_NAME, check_blob_store
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +28,7 @@ def test_process_that_answers_is_healthy_without_any_server(client):
 
 
 def test_process_is_ready_with_servers_and_tables(client, db, mirrors):
-    checks = dict.fromkeys(("postgres", "migrations", "redis", "mirrors"), "ok")
+    checks = dict.fromkeys(("postgres", "migrations", "redis", "mirrors", "blobs"), "ok")
     assert client.get("/readyz").json() == {"status": "ready", "checks": checks}
 
 
@@ -61,6 +63,18 @@ def test_process_with_a_missing_migration_is_not_ready(client, db, monkeypatch):
     response = client.get("/readyz")
     checks = response.json()["checks"]
     assert (response.status_code, checks["migrations"], checks["postgres"]) == (503, "failed", "ok")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_process_whose_blobs_lack_the_mark_is_not_ready(client, blobs, settings):
+    settings.KEBAB_EMBEDDED_POSTGRES = False
+    check_blob_store(adopt=False)
+    assert client.get("/readyz").json()["checks"]["blobs"] == "ok"
+
+    default_storage.delete(MARK_NAME)  # as in a folder of its own, or one that isn't mounted
+    scrape._probes.cache_clear()
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["checks"]["blobs"]) == (503, "failed")
 
 
 @pytest.mark.parametrize(("error", "status"), [(errno.EROFS, 503), (errno.ENOSPC, 200)])
