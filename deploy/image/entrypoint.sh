@@ -35,7 +35,8 @@ headers = {"Host": "localhost", "X-Forwarded-Proto": "https"}
 request = urllib.request.Request("http://127.0.0.1:" + sys.argv[1] + "/healthz", headers=headers)
 urllib.request.urlopen(request, timeout=5)' "${KEBAB_PORT:-8000}"
             ;;
-        *) exec kebab alive "$running" ;;
+        # 1: it is still starting, or waits for its database.
+        *) kebab alive "$running" || [ "$?" -eq 1 ] ;;
     esac
 }
 

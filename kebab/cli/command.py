@@ -7,15 +7,18 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NoReturn, TextIO
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 
 from kebab.cli.client.arguments import add_json_flag
-from kebab.cli.errors import refuse_invalid_utf8, run_to_exit_code, write_error
+from kebab.cli.client.connection import named_server, origin
+from kebab.cli.errors import CliError, refuse_invalid_utf8, run_to_exit_code, write_error
 from kebab.cli.output import people_console, plain, write_json
 from kebab.exit_codes import Exit
 from kebab.identity.models import Workspace
 from kebab.observability.shutdown import run_callbacks_at_end
+from kebab.stack.configuration import StackConfiguration
 from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles
@@ -37,10 +40,28 @@ class KebabCommandParser(CommandParser):
 
 
 def add_subcommand(subparsers: Any, name: str, description: str) -> argparse.ArgumentParser:
-    """Add the subcommand `name` to the result of `add_subparsers`; it accepts `--json` after it, too."""
+    """Add the subcommand `name` to the result of `add_subparsers`; it accepts `--json` and `--local`, too."""
     parser: argparse.ArgumentParser = subparsers.add_parser(name, help=description, description=description)
     add_json_flag(parser, default=argparse.SUPPRESS)
+    _add_local_flag(parser, default=argparse.SUPPRESS)
     return parser
+
+
+def _add_local_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
+    text = "act on this machine, whatever server one is logged in to"
+    parser.add_argument("--local", dest="is_local", action="store_true", help=text, **options)
+
+
+def _refuse_other_server() -> None:
+    """Raise CliError if the caller is logged in to a server that is not this machine's."""
+    address, _ = named_server()
+    own = {origin(StackConfiguration.from_settings().url), origin(settings.KEBAB_URL)}
+    if address and origin(address) not in own:
+        raise CliError(
+            f"This command acts on {settings.KEBAB_DATA_DIR}, and you are logged in to {address[:200]}."
+            " Add --local to act here.",
+            code="logged_in_elsewhere",
+        )
 
 
 def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
@@ -131,6 +152,8 @@ class KebabCommand(BaseCommand):
         for name in ("--traceback", "--no-color", "--force-color"):
             parser.add_argument(name, action="store_true", help=argparse.SUPPRESS)
         parser.add_argument("--verbosity", type=int, default=1, help=argparse.SUPPRESS)
+        if self.needs is not None:
+            _add_local_flag(parser)
         self.add_arguments(parser)
         return parser
 
@@ -151,6 +174,8 @@ class KebabCommand(BaseCommand):
 
     def _run_in_context(self, options: dict[str, Any]) -> int:
         refuse_invalid_utf8(options)
+        if not options.pop("is_local", False) and self.needs is not None:
+            _refuse_other_server()
         with self._borrow_stack(), run_callbacks_at_end(), ExitStack() as self._contexts:
             self._contexts.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
             if self.awaits_migrations is not None:

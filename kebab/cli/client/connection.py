@@ -20,6 +20,7 @@ from kebab.stack.servers import secrets
 from kebab.stack.supervisor.state import StackState, running_state, stack_is_running
 
 _API = "/api/v1"
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _PAGE_ROWS = 200
 
 
@@ -215,11 +216,15 @@ def connect(needs: Needs | None) -> Iterator[Connection | None]:
         yield connection
 
 
+def named_server() -> tuple[str, str]:
+    """Return address and token that the environment or a login names, '' without one. Raises CliError."""
+    address, token = os.environ.get("KEBAB_SERVER", "").strip(), os.environ.get("KEBAB_TOKEN", "").strip()
+    return (address, token) if address or token else read_login()
+
+
 def find_connection() -> Connection | None:
     """Return the connection to a named server, or to the stack that runs here; None where none does."""
-    address, token = os.environ.get("KEBAB_SERVER", "").strip(), os.environ.get("KEBAB_TOKEN", "").strip()
-    if not address and not token:
-        address, token = read_login()
+    address, token = named_server()
     if address and not token:
         raise CliError(f"KEBAB_SERVER is {address[:200]}, but KEBAB_TOKEN is not set: run kebab login.")
     if address:
@@ -271,7 +276,7 @@ def read_login() -> tuple[str, str]:
     try:
         stored = json.loads(login_file().read_text(encoding="utf-8"))
         return str(stored["server"]), str(stored["token"])
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError, RuntimeError):  # no file, another user's, or no home
         return "", ""
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CliError(f"{login_file()} can't be read; run kebab login again.") from error
@@ -289,4 +294,11 @@ def write_login(address: str, token: str) -> None:
 def is_secure(address: str) -> bool:
     """Return whether a token isn't sent in the clear: over HTTPS, or within this machine."""
     split = urlsplit(address)
-    return split.scheme == "https" or split.hostname in {"127.0.0.1", "::1", "localhost"}
+    return split.scheme == "https" or split.hostname in _LOOPBACK
+
+
+def origin(address: str) -> tuple[str, int]:
+    """Return host and port of an address; every name of this machine's own interface is `localhost`."""
+    split = urlsplit(address)
+    host = "localhost" if split.hostname in _LOOPBACK else split.hostname or ""
+    return host, split.port or (443 if split.scheme == "https" else 80)

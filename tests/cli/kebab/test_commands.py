@@ -6,17 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands, load_command_class
 
+from kebab.cli.client.commands.status import print_status
+from kebab.cli.client.connection import write_login
 from kebab.cli.client.ingest_targets import target
+from kebab.cli.client.terminal import Terminal as StyledTerminal
 from kebab.cli.command import KebabCommand, path_argument
 from kebab.cli.output import plain, write_json
 from kebab.stack.errors import HostUnknown
 from kebab.stack.servers.reachability import check_port
-from tests.cli.commands import error_of
+from tests.cli.commands import error_of, run
 
 _NOT_UTF8 = "caf\udce9"
 _DJANGOS = {"settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "verbosity"}
@@ -156,6 +160,46 @@ def actions(parser):
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
                 yield from actions(below)
+
+
+@pytest.fixture
+def logged_in(monkeypatch, tmp_path):
+    """Return a function that stores a login at an address."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("KEBAB_SERVER", "KEBAB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda address: write_login(address, "kbb_x")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("export", "a.kebab"), ("doctor",), ("eval", "runs"), ("node", "list")]
+)
+def test_command_for_this_machine_is_refused_to_who_is_logged_in_elsewhere(logged_in, arguments):
+    logged_in("https://search.example.org")
+    assert error_of(*arguments, code=2)["code"] == "logged_in_elsewhere"
+
+
+def test_command_for_this_machine_runs_with_local_or_logged_in_to_it(logged_in, db, settings, monkeypatch):
+    monkeypatch.setattr("kebab.cli.command.borrow_stack", lambda *_, **__: nullcontext())
+    logged_in("https://search.example.org")
+    assert run("node", "list", "--local")[0] == run("node", "--local", "list")[0] == 1
+    settings.KEBAB_URL = "https://search.example.org/"
+    assert run("node", "list")[0] == 1
+    logged_in(f"http://localhost:{settings.KEBAB_PORT}")
+    assert run("node", "list")[0] == 1
+
+
+def test_status_names_the_node_of_its_mirrors_and_the_nodes_without(capsys):
+    processes = [{"node": node, "role": "mirror", "is_alive": True} for node in ("a", "b")]
+    mirrors = [{"node": "a", "workspace": "handbook", "lag": 0}]
+    reports = {"mirrors": mirrors, "models": [{"workspace": "handbook"}]}
+    print_status(
+        StyledTerminal(sys.stdout, sys.stderr, as_json=False),
+        {"node": "a", "is_running": True, "processes": processes, "queues": None, "reports": reports},
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert {"Mirrors of a", "Models"} <= set(lines)
+    assert lines[-1].endswith("for: b.")
 
 
 def test_command_arguments_do_not_shadow_django_options():

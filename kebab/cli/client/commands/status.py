@@ -1,11 +1,12 @@
 """`kebab status`: the processes, queues and lag of the stack."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kebab.cli.client.arguments import Parser
 from kebab.cli.client.connection import ApiProblem, Connection, Needs
 from kebab.cli.client.terminal import Terminal
+from kebab.cli.output import plain
 from kebab.exit_codes import Exit
 from kebab.locations import data_directory
 
@@ -56,10 +57,19 @@ def print_status(terminal: Terminal, status: Mapping[str, Any]) -> None:
     tables = {
         "Processes": status["processes"],
         "Queues": [{"queue": name, "waiting": n} for name, n in (status["queues"] or {}).items()],
-        **{name.capitalize(): rows for name, rows in status["reports"].items()},
+        **{_title(name, rows): rows for name, rows in status["reports"].items()},
     }
     for title, rows in tables.items():
         if rows:
             terminal.print(title)
             terminal.table(tuple(rows[0]), rows)
             terminal.print()
+    others = sorted({row["node"] for row in status["processes"] if row["is_alive"]} - {status["node"]})
+    if others:
+        terminal.print(plain(f"Each node shows its own mirrors; run it there for: {', '.join(others)}."))
+
+
+def _title(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the title of a report, with the node that it is about if it is about one."""
+    node = rows[0].get("node") if rows else None
+    return name.capitalize() if node is None else plain(f"{name.capitalize()} of {node}")

@@ -4,7 +4,7 @@ import pytest
 from django.db.models.functions import Now
 
 from kebab.stack.models import StackProcess
-from tests.cli.commands import run_json
+from tests.cli.commands import error_of, run_json
 from tests.integration.kebab.stack.conftest import QUEUE
 from tests.integration.kebab.stack.databases import create_process
 
@@ -17,9 +17,14 @@ def worker(settings):
     return create_process(queues=[QUEUE])
 
 
-def test_beating_or_unstarted_process_is_alive(worker):
+def test_beating_process_is_alive(worker):
     assert run_json("alive", "worker") == {"name": "worker", "alive": True, "complaint": ""}
-    assert run_json("alive", "embedder")["alive"]
+
+
+@pytest.mark.parametrize("name", ["embedder", "wroker"])
+def test_process_that_has_not_started_or_that_nothing_is_named_is_unknown(worker, name):
+    create_process(node="there", name="embedder")
+    assert error_of("alive", name, code=1)["code"] == "not_found"
 
 
 def test_silent_worker_is_not_alive_unless_it_has_a_successor(worker):
