@@ -4,6 +4,7 @@ import imaplib
 import json
 import ssl
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -29,9 +30,34 @@ _STEP_REQUESTS: Final = 5
 # UIDs that one search may find: a line of an answer has a limit.
 _RANGE: Final = 10_000
 _SIZES: Final = 1_000
-_LEFT_OUT: Final = frozenset(
-    {b"\\noselect", b"\\nonexistent", b"\\junk", b"\\trash", b"\\drafts", b"\\all", b"\\flagged"}
+_LEFT_OUT: Final = frozenset({b"\\noselect", b"\\nonexistent", b"\\all", b"\\flagged"})
+# Folders that are left out with those in them.
+_UNWANTED: Final = frozenset({b"\\junk", b"\\trash", b"\\drafts"})
+# Their names in mail programs: not every server sets flags (RFC 6154), and programs add folders.
+_UNWANTED_WORDS: Final = (
+    "trash, bin, deleted, deleted items, deleted messages, wastebasket, papierkorb, gelöscht,"
+    " gelöschte elemente, gelöschte objekte, gelöschte nachrichten, corbeille, poubelle,"
+    " éléments supprimés, messages supprimés, papelera, elementos eliminados, elementos borrados,"
+    " mensajes eliminados, cestino, posta eliminata, elementi eliminati, messaggi eliminati, lixeira,"
+    " lixo, itens excluídos, itens eliminados, mensagens excluídas, mensagens eliminadas, prullenbak,"
+    " prullenmand, verwijderde items, verwijderde berichten, papirkurv, slettet post,"
+    " slettede elementer, papperskorg, papperskorgen, borttagna objekt, roskakori, poistetut, kosz,"
+    " elementy usunięte, koš, odstraněná pošta, odstraněné položky, törölt elemek, coș de gunoi,"
+    " elemente șterse, çöp kutusu, silinmiş öğeler, корзина, удаленные, удалённые, кошик, видалені,"
+    " κάδος απορριμμάτων, διαγραμμένα, אשפה, المهملات, ゴミ箱, ごみ箱, 削除済みアイテム, 已删除邮件,"
+    " 已删除, 废纸篓, 垃圾桶, 휴지통, junk, junk email, junk e-mail, junk mail, spam, bulk, bulk mail,"
+    " spamverdacht, unerwünscht, courrier indésirable, indésirables, pourriel, correo no deseado,"
+    " posta indesiderata, indesiderata, lixo eletrônico, lixo eletrónico, ongewenste e-mail,"
+    " ongewenst, uønsket e-post, uønsket mail, søppelpost, skräppost, roskaposti, wiadomości-śmieci,"
+    " niechciane, nevyžádaná pošta, levélszemét, önemsiz e-posta, istenmeyen, спам,"
+    " нежелательная почта, ανεπιθύμητα, דואר זבל, 迷惑メール, 垃圾邮件, 垃圾郵件, 스팸, 정크 메일,"
+    " drafts, draft, entwürfe, entwurf, brouillons, borradores, bozze, rascunhos, concepten, kladder,"
+    " utkast, luonnokset, kopie robocze, wersje robocze, koncepty, piszkozatok, ciorne, taslaklar,"
+    " черновики, чернетки, πρόχειρα, טיוטות, مسودات, 下書き, 草稿, 草稿箱, 임시 보관함, 초안"
 )
+_UNWANTED_NAMES: Final = frozenset(name.strip().casefold() for name in _UNWANTED_WORDS.split(","))
+# What servers put all of a person's folders in.
+_ROOTS: Final = frozenset({"inbox", "[gmail]", "[google mail]"})
 _STATUS: Final = (b"UIDVALIDITY", b"UIDNEXT", b"MESSAGES")
 # Lines that answer a step: more than the folders of a mailbox, or than the mails that one step lists.
 _MAX_LINES: Final = 100_000
@@ -287,13 +313,22 @@ def _parse_url(url: str) -> tuple[str, str, int]:
 
 def _list_folders(client: Any) -> list[tuple[str, str]]:
     """Return the names of the folders to read, and the folders of their documents."""
-    found = []
-    for flags, delimiter, name in client.list_folders():
-        if not {flag.lower() for flag in flags} & _LEFT_OUT:
-            mark = (delimiter or b"/").decode()
-            parts = [part.replace("/", "_") for part in name.split(mark)]
-            found.append((name, "/".join(parts)))
-    return found
+    folders = [
+        ({flag.lower() for flag in flags}, tuple(name.split((delimiter or b"/").decode())), name)
+        for flags, delimiter, name in client.list_folders()
+    ]
+    unwanted = {parts for flags, parts, _ in folders if flags & _UNWANTED or _is_unwanted_name(parts)}
+    return [
+        (name, "/".join(part.replace("/", "_") for part in parts))
+        for flags, parts, name in folders
+        if not flags & _LEFT_OUT and unwanted.isdisjoint(parts[:n] for n in range(1, len(parts) + 1))
+    ]
+
+
+def _is_unwanted_name(parts: Sequence[str]) -> bool:
+    """Return whether a folder at the top of a mailbox has the name of one for drafts, junk or trash."""
+    below = parts[1:] if parts[0].casefold() in _ROOTS else parts
+    return len(below) == 1 and unicodedata.normalize("NFC", below[0]).casefold() in _UNWANTED_NAMES
 
 
 def _search(client: Any, folder: str, uids: str) -> list[int]:
