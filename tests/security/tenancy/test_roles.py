@@ -10,7 +10,7 @@ from kebab.health import server_checks as checks
 from kebab.health.checks import CheckStatus
 from kebab.tenancy import roles
 from kebab.tenancy.policies import wall
-from kebab.tenancy.roles import OWNER, application_role, grant_to_application, owner_connection
+from kebab.tenancy.roles import OWNER, NotTheOwner, application_role, grant_to_application, owner_connection
 from tests.security.tenancy.tenants import MODELS
 
 
@@ -160,6 +160,28 @@ def test_row_level_security_can_be_removed():
         "ALTER TABLE some_table DISABLE ROW LEVEL SECURITY",
         "DROP POLICY acting ON some_table",
     ]
+
+
+def test_doctor_names_the_roles_that_can_dump_the_database(transactional_db, settings):
+    settings.KEBAB_EMBEDDED_POSTGRES = False
+    found = checks.check_dump()
+    owner = connections[OWNER].settings_dict["USER"]
+    superusers = {name for (name,) in query("SELECT rolname FROM pg_roles WHERE rolsuper AND rolcanlogin")}
+    assert found.status == CheckStatus.OK
+    able, _, refused = found.detail.removeprefix("pg_dump works as ").partition(";")
+    assert superusers <= set(able.split(", "))
+    assert owner in (able if owner in superusers else refused)
+
+
+def test_database_that_no_role_can_dump_is_warned_of(transactional_db, settings, monkeypatch):
+    settings.KEBAB_EMBEDDED_POSTGRES = False
+    monkeypatch.setattr(checks, "_DUMPERS", "SELECT rolname FROM pg_roles WHERE false")
+    monkeypatch.setattr(checks, "owner_connection", _no_owner)
+    assert checks.check_dump().status == CheckStatus.WARNING
+
+
+def _no_owner():
+    raise NotTheOwner("query would be affected by row-level security policy")
 
 
 class _Django:
