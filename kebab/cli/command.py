@@ -67,7 +67,14 @@ def _refuse_other_server() -> None:
 def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
     """Add `--workspace` to a parser; `find_workspace` resolves it."""
     text = "slug or id; not needed when there is only one"
-    parser.add_argument("--workspace", metavar="W", help=text, **options)
+    parser.add_argument("--workspace", "-w", metavar="W", help=text, **options)
+
+
+def describe_options(parser: argparse.ArgumentParser, **texts: str) -> None:
+    """Set the help of options of a command of Django's, by name; its others work but are hidden."""
+    for action in parser._actions:
+        if action.dest != "help":
+            action.help = texts.get(action.dest, argparse.SUPPRESS)
 
 
 def path_argument(text: str) -> Path:

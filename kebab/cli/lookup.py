@@ -1,5 +1,7 @@
 """Lookup of the workspace and the person that a command's arguments name."""
 
+import os
+
 from kebab.cli.errors import CliError
 from kebab.exit_codes import Exit
 from kebab.identity.models import User, Workspace
@@ -8,9 +10,11 @@ _MOST_CHOICES = 20
 
 
 def find_workspace(slug_or_id: str | None) -> Workspace:
-    """Return the named workspace; without a name the only existing one. Raises CliError, which lists
-    the choices.
+    """Return the named workspace, else that of KEBAB_WORKSPACE, else the only one.
+
+    Raises CliError with the choices.
     """
+    slug_or_id = slug_or_id or os.environ.get("KEBAB_WORKSPACE", "").strip() or None
     if slug_or_id is None:
         return _find_only_workspace()
     workspace = Workspace.objects.by_slug_or_id(slug_or_id).first()

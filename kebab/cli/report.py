@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 # The length limit of a message of an unexpected error.
 _MAX_CHARS = 500
-# HTTP statuses for refused or missing things; any other one is an error.
-_NOTHING = frozenset({403, 404, 409, 410})
+# HTTP statuses for missing things; any other one is an error.
+_NOTHING = frozenset({404, 410})
 
 
 def report(error: BaseException, stream: TextIO, *, as_json: bool) -> Exit | None:

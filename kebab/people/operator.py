@@ -17,6 +17,12 @@ def command_line_caller() -> Caller:
     return Caller(operator=audit.operator_actor())
 
 
+def first_operator() -> User | None:
+    """Return the oldest account of an operator, None if there is none."""
+    superusers = User.objects.filter(is_superuser=True, is_active=True)
+    return superusers.order_by("date_joined", "pk").first()
+
+
 def command_line_access(workspace: Workspace) -> Access:
     """Return the access of the command line to `workspace`."""
     return operator_access(workspace, audit.operator_actor())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kebab.identity.models import User, Workspace
-from kebab.people.operator import command_line_caller, recording_accounts
+from kebab.people.operator import command_line_caller, first_operator, recording_accounts
 from kebab.people.workspaces import create_workspace, store_settings
 
 ADMIN = "admin@kebab.local"
@@ -35,7 +35,7 @@ class Administrator:
 
 def ensure_administrator() -> Administrator:
     """Return the first superuser, created with a random password when there is none."""
-    present = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "pk").first()
+    present = first_operator()
     if present is not None:
         return Administrator(user=present, password=None)
     password = secrets.token_urlsafe(12)

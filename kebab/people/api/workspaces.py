@@ -29,6 +29,7 @@ from kebab.identity.caller import (
 )
 from kebab.identity.models import AuditEvent, Role, User, Workspace
 from kebab.people.audit import events_of
+from kebab.people.operator import first_operator
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
 from kebab.people.workspaces import (
     MAX_NAME_CHARS,
@@ -69,7 +70,7 @@ class NewWorkspace(StrictSerializer):
     settings = PreferencesField(required=False)
     owner = serializers.EmailField(
         required=False,
-        help_text="For operators: the user who owns it; without it the only operator's account.",
+        help_text="For operators: the user who owns it; without it the oldest operator's account.",
     )
 
 
@@ -160,8 +161,7 @@ class WorkspacesView(ApiView):
                 raise Forbidden("Only an operator may name the owner; leave owner out.")
             return self.caller.user
         if email is None:
-            superusers = User.objects.filter(is_superuser=True, is_active=True)[:2]
-            return superusers[0] if len(superusers) == 1 else None
+            return first_operator()
         user = User.objects.with_address(email).first()
         if user is None:
             raise Unprocessable(

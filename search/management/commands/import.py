@@ -23,7 +23,9 @@ class Command(KebabCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", type=path_argument, metavar="FILE", help="what kebab export wrote")
-        parser.add_argument("--workspace", metavar="NEW", required=True, help="the new workspace's slug")
+        parser.add_argument(
+            "--workspace", "-w", metavar="NEW", required=True, help="the new workspace's slug"
+        )
         parser.add_argument("--name", default="", metavar="N", help="what people call it (as before)")
         parser.add_argument("--owner", metavar="EMAIL", help="the user who owns it (nobody)")
 

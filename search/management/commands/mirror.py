@@ -39,10 +39,10 @@ class Command(KebabCommand):
         rebuild = add_subcommand(
             subcommands, "rebuild", "make mirrors anew from Postgres while searches go on"
         )
-        rebuild.add_argument("--workspace", metavar="W", help="slug or id (all workspaces)")
+        rebuild.add_argument("--workspace", "-w", metavar="W", help="slug or id (all workspaces)")
         warm = add_subcommand(subcommands, "warm", "build and follow mirrors before this node takes traffic")
         which = warm.add_mutually_exclusive_group(required=True)
-        which.add_argument("--workspace", metavar="W", help="slug or id")
+        which.add_argument("--workspace", "-w", metavar="W", help="slug or id")
         which.add_argument("--all", action="store_true", help="the mirrors of all workspaces")
 
     def run_command(self, *, what: str | None, **options: Any) -> None:

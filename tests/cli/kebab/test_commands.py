@@ -12,11 +12,14 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands, load_command_class
 
+from kebab.cli.catalogue import COMMANDS
+from kebab.cli.client.arguments import make_parser
 from kebab.cli.client.commands.status import print_status
 from kebab.cli.client.connection import write_login
 from kebab.cli.client.ingest_targets import target
 from kebab.cli.client.terminal import Terminal as StyledTerminal
 from kebab.cli.command import KebabCommand, path_argument
+from kebab.cli.main import client_module
 from kebab.cli.output import plain, write_json
 from kebab.stack.errors import HostUnknown
 from kebab.stack.servers.reachability import check_port
@@ -200,6 +203,41 @@ def test_status_names_the_node_of_its_mirrors_and_the_nodes_without(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert {"Mirrors of a", "Models"} <= set(lines)
     assert lines[-1].endswith("for: b.")
+
+
+def options_of(parser, *names):
+    """Yield the options of a parser and of its subcommands, with the command's name."""
+    for action in parser._actions:
+        yield " ".join(names), action
+        if isinstance(action, argparse._SubParsersAction):
+            for name, each in action.choices.items():
+                yield from options_of(each, *names, name)
+
+
+def test_every_command_that_takes_a_workspace_takes_it_by_w(subtests):
+    for name in COMMANDS:
+        module = client_module(name)
+        if module is not None:
+            parser = make_parser(name, COMMANDS[name], module, [], io.StringIO())
+        elif (package := get_commands().get(name)) is not None:
+            command = load_command_class(package, name)
+            command._called_from_command_line = False
+            parser = command.create_parser("kebab", name)
+        else:
+            continue
+        for named, option in options_of(parser, name):
+            if "--workspace" in option.option_strings:
+                with subtests.test(command=named):
+                    assert "-w" in option.option_strings
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), [("createsuperuser", {"email", "interactive"}), ("changepassword", {"username"})]
+)
+def test_help_of_account_commands_has_none_of_djangos_options(command, shown):
+    parser = load_command_class("kebab.admin", command).create_parser("kebab", command)
+    assert {each.dest for each in parser._actions if each.help != argparse.SUPPRESS} == {"help", *shown}
+    assert "Django" not in parser.format_help()
 
 
 def test_command_arguments_do_not_shadow_django_options():

@@ -3,12 +3,23 @@
 from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
+from django.core.management.base import CommandParser
 
+from kebab.cli.command import describe_options
 from kebab.people.operator import recording_accounts
 
 
 class Command(createsuperuser.Command):
     """Creates an operator."""
+
+    help = "Create an operator's account, for /admin/; it asks for address and password."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Return the parser, which shows no options that are for programs that use Django."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        unasked = "don't ask: --email has the address, DJANGO_SUPERUSER_PASSWORD the password"
+        describe_options(parser, email="the address to log in with", interactive=unasked)
+        return parser
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the account, and record it in the same transaction."""

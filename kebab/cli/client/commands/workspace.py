@@ -34,7 +34,9 @@ def add_arguments(parser: Parser) -> None:
     )
     commands["create"].add_argument("--name", metavar="N", help="what people call it (the slug)")
     commands["create"].add_argument(
-        "--owner", metavar="EMAIL", help="the user who owns it (the operator's account, if there is one only)"
+        "--owner",
+        metavar="EMAIL",
+        help="the user who owns it (the operator's account, the oldest of several)",
     )
     commands["rename"].add_argument("new_slug", nargs="?")
     commands["rename"].add_argument("--name", metavar="N")

@@ -40,7 +40,7 @@ class Command(KebabCommand):
 
     def run_command(self, **options: Any) -> int:
         """Restore, and print the restored state."""
-        from kebab.backup.manifest import BackupMissing, RestoreRefused, RestoreTarget
+        from kebab.backup.manifest import BackupMissing, RestoreTarget
         from kebab.backup.restore import restore
 
         if not settings.KEBAB_EMBEDDED_POSTGRES:
@@ -57,7 +57,7 @@ class Command(KebabCommand):
         folder = options["folder"].resolve()
         try:
             result = restore(folder, StackConfiguration.from_settings(), target, self.remarks.print)
-        except (BackupMissing, RestoreRefused) as error:
+        except BackupMissing as error:
             raise CliError(str(error), code=error.code, exit_code=Exit.NOTHING) from error
         facts = {
             "schema_version": "restore.v1",

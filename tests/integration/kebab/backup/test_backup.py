@@ -211,11 +211,11 @@ def test_killed_restore_is_repeatable_and_never_overwrites_data(stack_with_backu
     restore(target, stack_with_backup)
     assert target.run("init").returncode == 0
     again = target.run("restore", str(stack_with_backup.folder), "--json")
-    assert (again.returncode, json.loads(again.stderr)["code"]) == (1, "restore_refused")
+    assert (again.returncode, json.loads(again.stderr)["code"]) == (2, "restore_refused")
     refused = stack_with_backup.stack.run(
         "restore", str(stack_with_backup.folder), "--json"
     )  # where a stack runs
-    assert refused.returncode in {1, 2}
+    assert refused.returncode == 2
     assert json.loads(refused.stderr)["code"] in {"stack_already_runs", "restore_refused"}
 
 

@@ -39,6 +39,14 @@ def test_only_workspace_need_not_be_named(db):
     assert run("list", "tokens", "--workspace", "second")[0] == Exit.NOTHING
 
 
+def test_environment_names_the_workspace_of_every_command(db, monkeypatch):
+    make_workspace("first"), make_workspace("second")
+    assert error_of("eval", "runs", code=2)["code"] == "workspace_needed"
+    monkeypatch.setenv("KEBAB_WORKSPACE", "second")
+    assert run("eval", "runs")[0] != 2
+    assert run("list", "tokens")[0] == Exit.NOTHING
+
+
 def test_at_most_twenty_choices_are_named_and_a_listing_says_when_there_is_more(db):
     for number in range(25):
         make_workspace(f"w{number:02}")
@@ -63,7 +71,7 @@ def test_listing_for_people_shows_no_control_characters(db):
     ("error", "code", "exit_code"),
     [
         (CliError("No.", code="no"), "no", Exit.ERROR),
-        (Forbidden("You may not."), "forbidden", Exit.NOTHING),
+        (Forbidden("You may not."), "forbidden", Exit.ERROR),
         (OperationalError("down"), "database_unavailable", Exit.ERROR),
         (StackBusy("Another verb runs."), "stack_busy", Exit.ERROR),
     ],

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from kebab.exit_codes import Exit
-from kebab.identity.models import ApiToken, AuditEvent, Membership, Workspace
+from kebab.identity.models import ApiToken, AuditEvent, Membership, User, Workspace
 from kebab.identity.tokens import mint_token, verify_token
 from kebab.people.groups import create_group, rename_group
 from kebab.people.operator import command_line_access
@@ -19,6 +19,15 @@ def group(workspace):
 
 def acts():
     return list(AuditEvent.objects.order_by("at").values_list("action", flat=True))
+
+
+def test_workspace_of_no_named_owner_is_owned_by_the_oldest_operator(db):
+    accounts = [User.objects.create_superuser(f"{name}@example.org", "x") for name in ("zoe", "ada")]
+    assert run("workspace", "create", "docs")[0] == 0
+    assert Membership.objects.get().user == accounts[0]
+    User.objects.filter(pk=accounts[0].pk).update(is_active=False)
+    assert run("workspace", "create", "more")[0] == 0
+    assert Membership.objects.get(workspace__slug="more").user == accounts[1]
 
 
 def test_workspace_is_created_renamed_and_deleted(db):

@@ -29,7 +29,7 @@ def test_ended_node_is_forgotten_and_a_live_one_is_not():
     process("two", "web", age_s=120)
     assert [row["node"] for row in run_json("node", "list")["nodes"]] == ["one", "two"]
     assert run_json("node", "forget", "two")["processes"] == 1
-    assert error_of("node", "forget", "one", code=Exit.NOTHING)["code"] == "node_alive"
+    assert error_of("node", "forget", "one", code=Exit.ERROR)["code"] == "node_alive"
     with pytest.raises(Conflict):
         forget_node("one")
     with pytest.raises(NotFound, match="one"):

@@ -20,8 +20,8 @@ def test_refusals_have_their_codes(workspace, tmp_path):
     file = tmp_path / "out.kebab"
     run_json("export", str(file), "--workspace", workspace.slug)
     refused = [
-        error_of("import", str(file), "--workspace", workspace.slug, code=1),
-        error_of("export", str(file), "--workspace", workspace.slug, code=1),
+        error_of("import", str(file), "--workspace", workspace.slug, code=2),
+        error_of("export", str(file), "-w", workspace.slug, code=2),
         error_of("import", str(file), "--workspace", "No Slug", code=2),
         error_of("import", str(tmp_path / "none"), "--workspace", "fresh", code=1),
         error_of("export", str(tmp_path / "no" / "out"), "--workspace", workspace.slug, code=1),
