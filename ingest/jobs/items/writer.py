@@ -320,8 +320,6 @@ class ItemWriter:
             sorted(ends, key=lambda end: end.as_fields), key=lambda end: end.as_fields
         ):
             self._end_alike(list(alike), *fields)
-        files = [FileEnd(end.item.path, *end.as_fields) for end in ends]
-        publish_refusals(self._context.job, self._version, files)
 
     def _end_alike(self, alike: Sequence[ItemEnd], outcome: str, reason: str, detail: str) -> None:
         items = [end.item for end in alike]
@@ -339,6 +337,9 @@ class ItemWriter:
             if pks := set(dropped.values_list("pk", flat=True)):
                 raise _ItemsDropped(pks)
             raise LeaseLost(f"Items from {items[0].path} on were finished by another worker.")
+        if outcome in {"skipped", "failed"}:
+            files = [FileEnd(item.path, outcome, reason, detail) for item in items]
+            publish_refusals(self._context.job, self._version, files)
 
     def _count_results(self, results: Sequence[ItemResult]) -> None:
         stored = [(result.started, result.digest) for result in results if result.digest is not None]

@@ -14,11 +14,10 @@ class Command(changepassword.Command):
 
     help = "Set the password of an account."
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Return the parser, which shows no options that are for programs that use Django."""
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the arguments, and hide those for programs that use Django."""
+        super().add_arguments(parser)
         describe_options(parser, username="the address of the account (the user of this machine)")
-        return parser
 
     def handle(self, *args: Any, **options: Any) -> str:
         """Set the password, and record it in the same transaction."""

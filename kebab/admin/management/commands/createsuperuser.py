@@ -14,12 +14,11 @@ class Command(createsuperuser.Command):
 
     help = "Create an operator's account, for /admin/; it asks for address and password."
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Return the parser, which shows no options that are for programs that use Django."""
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the arguments, and hide those for programs that use Django."""
+        super().add_arguments(parser)
         unasked = "don't ask: --email has the address, DJANGO_SUPERUSER_PASSWORD the password"
         describe_options(parser, email="the address to log in with", interactive=unasked)
-        return parser
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the account, and record it in the same transaction."""
