@@ -36,7 +36,9 @@ class Command(KebabCommand):
         try:
             names = StackProcess.objects.filter(node=node).order_by("name").values_list("name", flat=True)
             if name not in (known := list(names.distinct())):
-                raise NotFound(f"{node} has no process {name!r}; it has: {', '.join(known) or 'none'}.")
+                raise NotFound(
+                    f"There is no process {name!r} on {node}; there are: {', '.join(known) or 'none'}."
+                )
             complaint = find_complaint(node, name, settings.REDIS_URL)
         except (Error, redis.RedisError) as error:
             self.remarks.print(f"It can't be asked after at the moment: {error}")
