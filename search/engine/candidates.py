@@ -124,12 +124,14 @@ def _choose_legs(
         view,
         text,
         breadcrumb_weight=breadcrumb_weight,
-        is_unfinished=query.prefix,
+        is_unfinished=query.is_unfinished,
         is_checked=is_checked,
         counts_documents=query.group is Group.DOCUMENT,
         needs_words=query.needs_words,
     )
-    exact = ExactLeg(view, text, is_checked=is_checked) if others and query.exact else None
+    exact = None
+    if others and query.exact:
+        exact = ExactLeg(view, text, is_unfinished=query.is_unfinished, is_checked=is_checked)
     return [words, *others, *([exact] if exact is not None and exact.has_names else [])]
 
 
@@ -181,7 +183,7 @@ def _look_up_words(corpus: Corpus, query: SearchQuery, ranked: Ranking) -> LegRe
     if corpus.view is None or query.mode is not Mode.VECTOR or not len(ranked):
         return None
     try:
-        return LexicalLeg(corpus.view, query.effective_channels.vector, is_unfinished=query.prefix).search(0)
+        return LexicalLeg(corpus.view, query.effective_channels.vector, is_unfinished=query.is_unfinished).search(0)
     except InvalidQuery:
         return None
 

@@ -181,7 +181,9 @@ def correct_query(
                 return unchanged
             unknown = [word for word, is_unknown in missing if is_unknown]
             vocabulary = Vocabulary(view)
-            is_unfinished = bool(unknown) and _is_beginning(vocabulary, unknown[-1], text)
+            # Operators behind the last word leave it unfinished.
+            end = len(text if (typed or text)[-1:].isspace() else text.rstrip())
+            is_unfinished = bool(unknown) and _is_beginning(vocabulary, unknown[-1], end)
             words = [
                 _TypedWord(
                     word.start(), word.end(), _safe_spellings(vocabulary, word[0], is_unknown=is_unknown)
@@ -228,9 +230,9 @@ def _find_missing(
     return missing
 
 
-def _is_beginning(vocabulary: Vocabulary, word: re.Match[str], text: str) -> bool:
-    """Return whether the query ends with `word`, without a blank, and other words begin with it."""
-    if word.end() != len(text) or len(word[0]) < MIN_PREFIX_CHARS:
+def _is_beginning(vocabulary: Vocabulary, word: re.Match[str], end: int) -> bool:
+    """Return whether `word` ends at `end`, where an unfinished query does, and other words begin with it."""
+    if word.end() != end or len(word[0]) < MIN_PREFIX_CHARS:
         return False
     return bool(vocabulary.most_common_terms(fold(word[0]), (), 1))
 

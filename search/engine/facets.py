@@ -100,7 +100,7 @@ def _matcher(workspace: Workspace, view: MirrorView, query: SearchQuery) -> Call
         view,
         query.effective_channels.lexical,
         breadcrumb_weight=SearchSettings.of(workspace).breadcrumb_weight,
-        is_unfinished=query.prefix,
+        is_unfinished=query.is_unfinished,
     )
     return partial(_match, workspace, view, query, leg)
 

@@ -178,6 +178,11 @@ class SearchQuery:
         return self.text if self.bare_text is None else self.bare_text
 
     @property
+    def is_unfinished(self) -> bool:
+        """Return whether the last word may be the beginning of a word: no blank ends the query."""
+        return self.prefix and not self.text[-1:].isspace()
+
+    @property
     def is_listing(self) -> bool:
         """Return whether it lists documents, for want of words to rank them by."""
         return not (self.sort is Sort.RELEVANCE or self.typed_text.strip() or self.channels)

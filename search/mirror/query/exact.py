@@ -26,6 +26,7 @@ from search.retrieval.code.definitions import (
 )
 from search.retrieval.fusion.legs import LegName, LegResult, pack_ids, unpack_ids
 from search.retrieval.fusion.scores import lexical_scores
+from search.retrieval.query.completion import LAST_CHARACTER
 from search.retrieval.query.exact import (
     ALONE_WEIGHT,
     MIXED_WEIGHT,
@@ -35,7 +36,7 @@ from search.retrieval.query.exact import (
     number_names,
 )
 from search.retrieval.query.match_units import quote_term
-from search.retrieval.query.titles import breadcrumb_of, numbered_label, title_keys
+from search.retrieval.query.titles import breadcrumb_of, label, title_keys
 from search.retrieval.text.unicode_scripts import has_token
 
 # Factor on the limit for scored rows, so that most ties with the last one are among them.
@@ -82,7 +83,7 @@ _TITLED = (
 )
 _LABELLED = (
     "SELECT c.chunk, c.chunk_id, d.lang, 2 FROM documents d CROSS JOIN chunks c ON c.chunk_id = d.first_chunk"
-    " WHERE d.title_key BETWEEN ?1 || ' ' AND ?1 || '!' LIMIT ?2"
+    f" WHERE d.title_key BETWEEN ?1 AND ?1 || '{LAST_CHARACTER}' LIMIT ?2"
 )
 # Of more documents with the same beginning of their titles none is meant more than the others.
 _MAX_LABELLED = 3
@@ -108,8 +109,13 @@ class ExactLeg:
     runs_in_calling_thread: ClassVar[bool] = False
     is_skipped_when_empty: ClassVar[bool] = True
 
-    def __init__(self, view: MirrorView, text: str, *, is_checked: bool = False) -> None:
-        """Create the leg; `is_checked` says that what the mirror shows is visible."""
+    def __init__(
+        self, view: MirrorView, text: str, *, is_unfinished: bool = False, is_checked: bool = False
+    ) -> None:
+        """Create the leg; `is_checked` says that what the mirror shows is visible.
+
+        The last word of an unfinished query may be the beginning of one in a title.
+        """
         self.is_checked = is_checked
         self._view = view
         self._names = exact_terms(text)
@@ -117,7 +123,7 @@ class ExactLeg:
         self._numbers = tuple(numbers.values())
         self._word = None if self._names or numbers else lone_name(text)
         self._title_keys = title_keys(text)
-        self._label = numbered_label(text)
+        self._label = label(text, is_unfinished=is_unfinished)
         weight = exact_weight(text, self._names, numbers) if self._names or numbers else MIXED_WEIGHT
         #: Weight of this leg in the fusion.
         self.weight = ALONE_WEIGHT if self.titled else weight
@@ -131,7 +137,7 @@ class ExactLeg:
     def titled(self) -> list[str]:
         """The first chunks of the documents whose title, or file name, is the query, by id.
 
-        Also of those whose title begins with it, if it has a number and they are few.
+        Also of those whose title begins with it, if it is unfinished or has a number, and they are few.
         """
         if not self._title_keys:
             return []

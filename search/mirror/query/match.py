@@ -73,8 +73,7 @@ def compile_match(
 ) -> Match | None:
     """Compile `text` to match expressions; None when it has no terms. Raises InvalidQuery.
 
-    A word with a star, and the last word of an unfinished query unless a blank follows it, also match words
-    that begin with it.
+    A word with a star, and the last word of an unfinished query, also match words that begin with it.
     """
     parsed = parse_query(text)
     if parsed.raw is not None:
@@ -86,7 +85,7 @@ def compile_match(
         return None
     if "*" in text:
         plain = _complete_stars(plain, parsed.terms, analysis, complete)
-    if is_unfinished and not text[-1:].isspace():
+    if is_unfinished:
         plain = plain.with_prefix(parsed.terms[-1], analysis, complete)
     if len(plain.some) <= _FEW_WORDS:
         plain = _weigh_letters(plain, text, analysis)

@@ -20,13 +20,15 @@ from search.retrieval.query.match_units import (
     compile_all,
     positions_of,
 )
-from search.retrieval.query.parser import MAX_RAW_TOKENS, MIN_PREFIX_CHARS, parse_query, raw_units
+from search.retrieval.query.parser import MAX_RAW_TOKENS, parse_query, raw_units
 from search.retrieval.query.rules import NO_RULES, SearchRules
 from search.retrieval.query.stopwords import content_terms, language_of
 from search.retrieval.text.unicode_scripts import fold, has_token, is_unspaced, words_of
 
 # Saturation of a word's repetitions in a query, k3 of Okapi bm25.
 _K3 = 8.0
+# A single letter is the beginning of too many words.
+_MIN_COMPLETED_CHARS = 2
 # A beginning of this length and of half the word is taken for the stem of a longer word that is typed.
 _MIN_STEM_CHARS = 4
 # Each beginning of it is a term.
@@ -71,22 +73,25 @@ class PlainMatch:
     def with_prefix(self, last: str, analysis: Analysis, complete: Complete) -> "PlainMatch":
         """Return the match in which `last`, a single word, also matches words that begin with it.
 
-        A word that no text has may be unfinished: its beginnings are taken for stems of longer words.
+        A word that no other begins with may be unfinished: its beginnings, among `some` only, are taken for
+        stems of longer words.
         """
         word = fold(last)
-        is_word = MIN_PREFIX_CHARS <= len(word) <= _MAX_COMPLETED_CHARS and word.isalnum()
+        is_word = _MIN_COMPLETED_CHARS <= len(word) <= _MAX_COMPLETED_CHARS and word.isalnum()
         if not is_word or is_unspaced(word[0]):
             return self
         whole = build_unit(last, analysis, self.language)
-        own = tuple(chain.from_iterable(whole.positions))
+        own = whole.positions[0] if whole.is_word else ()
         found = complete(word, own)
-        shortest = max(_MIN_STEM_CHARS, len(word) // 2)
-        stems = (word[:end] for end in range(shortest, len(word))) if set(own).isdisjoint(found) else ()
-        terms = tuple(dict.fromkeys((*own, *found, *stems)))
+        shortest = len(word) if found else max(_MIN_STEM_CHARS, len(word) // 2)
+        terms = tuple(dict.fromkeys((*own, *found, *(word[:end] for end in range(shortest, len(word))))))
         if len(terms) == len(own):
             return self
         unit = MatchUnit(term=last, expression=analysis.encode_phrase([terms]), positions=(terms,))
-        every = tuple(unit if each == whole else each for each in self.every)
+        every = self.every
+        if found:
+            longer = unit if own else _either(last, [whole], [unit], analysis)
+            every = tuple(longer if each == whole else each for each in every)
         # What has the word itself counts twice.
         return replace(
             self, every=every, some=(*self.some, unit), marked=(*self.marked, unit), completed=unit
@@ -259,8 +264,13 @@ def _build_synonym_unit(
     terms: Sequence[str], others: Iterable[str], analysis: Analysis, language: str | None
 ) -> MatchUnit:
     own = [build_unit(term, analysis, language) for term in terms]
-    synonyms = [build_unit(other, analysis, language) for other in others]
-    text = " ".join(terms)
+    return _either(" ".join(terms), own, [build_unit(other, analysis, language) for other in others], analysis)
+
+
+def _either(
+    text: str, own: Sequence[MatchUnit], synonyms: Sequence[MatchUnit], analysis: Analysis
+) -> MatchUnit:
+    """Return the unit of `text` that has all of `own` or one of `synonyms`."""
     if len(own) == 1 and all(unit.is_word for unit in (*own, *synonyms)):
         words = tuple(dict.fromkeys(word for unit in (*own, *synonyms) for word in unit.positions[0]))
         return MatchUnit(term=text, expression=analysis.encode_phrase([words]), positions=(words,))

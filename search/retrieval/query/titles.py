@@ -38,11 +38,16 @@ def title_keys(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in keys if key))
 
 
-def numbered_label(query: str) -> str:
-    """Return the key of a query of words and a number, like `ADR 2`: a beginning of titles; '' of others."""
+def label(query: str, *, is_unfinished: bool = False) -> str:
+    """Return the key with which titles that a query begins do begin; '' if it needs be a whole title.
+
+    It is one of words and a number, like `ADR 2`, or unfinished. A number is never unfinished.
+    """
     words = words_of(query.strip()) if len(query) <= MAX_CHARS else []
+    if is_unfinished and words and not words[-1].isdecimal():
+        return " ".join(words)
     is_numbered = len(words) > 1 and any(word.isdecimal() for word in words)
-    return " ".join(words) if is_numbered else ""
+    return f"{' '.join(words)} " if is_numbered else ""
 
 
 def indexed_headings(breadcrumb: str, path: str) -> str:

@@ -111,6 +111,29 @@ def test_unfinished_last_word_matches_as_a_prefix(filled):
     assert paths(ask(filled, "insta", prefix=True)) == paths(ask(filled, "installatio")) == ["b.md"]
 
 
+def test_operators_and_few_letters_leave_the_last_word_unfinished(filled):
+    assert paths(ask(filled, "in", prefix=True)) == ["b.md"]
+    for text, found in (("confi path:*.md", ["a.md"]), ("confi path:*.md ", [])):
+        assert paths(ask(filled, text, operators=True)) == found
+        assert paths(ask(filled, text, operators=True, typos=False, prefix=True)) == found
+
+
+def test_last_word_counts_as_found_only_in_words_that_begin_with_it(workspace):
+    write(workspace, "pass.md", "Show your pass at the gate, gate 1.")
+    write(workspace, "severity.md", "A SEV1 incident, then SEV12.")
+    sync(workspace)
+    for text, path, tier in (
+        ("pas", "pass.md", "all"),
+        ("passwort", "pass.md", "some"),
+        ("gate1", "pass.md", "all"),
+        ("SEV1", "severity.md", "all"),
+        ("sev1 in", "severity.md", "all"),
+    ):
+        best, *others = ask(workspace, text, typos=False, prefix=True).hits
+        assert (best.doc_path, best.retrieval.tier) == (path, tier)
+        assert "all" not in [hit.retrieval.tier for hit in others]
+
+
 def test_search_answers_the_corrected_query_and_says_so(filled):
     result = ask(filled, "databse")
     assert (result.query, result.corrected_query, paths(result)) == ("databse", "database", ["a.md"])

@@ -108,6 +108,17 @@ def test_query_with_a_number_has_the_titles_that_begin_with_it_first(workspace):
     assert found_paths(workspace, "sprint 14 day", path_glob=("*/0.md",)) == ["sprint/0.md"]
 
 
+def test_unfinished_query_has_the_titles_that_begin_with_it_first(workspace):
+    write(workspace, "django.md", "A framework.", title="Django")
+    write(workspace, "other.md", "Django, django and django: djangos.", title="Frameworks")
+    embed(workspace)
+    sync(workspace)
+    assert paths(ask(workspace, "djang", Mode.HYBRID, prefix=True))[0] == "django.md"
+    assert paths(ask(workspace, "djang path:*.md", Mode.HYBRID, prefix=True, operators=True))[0] == "django.md"
+    with exact_leg(workspace, "djang") as finished:
+        assert finished.titled == []
+
+
 def test_number_in_parts_is_found_as_a_whole_and_outweighs_what_words_and_vectors_agree_upon(workspace):
     for number in ("10.1.2.1", "10.2.1.2", "10.2.2.1"):
         write(workspace, f"{number}.md", f"The host {number} runs a service.", title="Hosts")

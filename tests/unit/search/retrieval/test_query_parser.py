@@ -290,11 +290,24 @@ def test_last_word_stands_for_words_that_begin_with_it_and_counts_twice_itself()
         for plain in [build_plain_match([word], analysis, never)]
     }
     assert [len(case.some) for case in cases.values()] == [1, 1, 2]
-    assert "carr" in cases["carriages", ()].every[0].positions[0]
-    for last in ("ca", "a/b", "部署"):
+    for last in ("c", "a/b", "部署"):
         assert build_plain_match([last], analysis, never).with_prefix(last, analysis, never) == (
             build_plain_match([last], analysis, never)
         )
+
+
+def test_beginnings_of_an_unknown_word_are_no_match_of_every_word():
+    plain = build_plain_match(["InvoiceB"], analysis, never)
+    unknown = plain.with_prefix("InvoiceB", analysis, lambda *_: [])
+    assert unknown.every == plain.every
+    assert "invoic" in unknown.some[-1].positions[0]
+    begun = plain.with_prefix("InvoiceB", analysis, lambda *_: ["invoicebuild"])
+    assert begun.every[0].positions == (("invoiceb", "invoicebuild"),)
+
+
+def test_parts_of_a_word_with_a_number_are_no_match_of_every_word():
+    numbered = build_plain_match(["SEV1"], analysis, never).with_prefix("SEV1", analysis, lambda *_: ["sev12"])
+    assert [unit.positions for unit in numbered.every[0].synonyms] == [(("sev",), ("1",)), (("sev12",),)]
 
 
 def test_repeated_words_weigh_more():

@@ -3,7 +3,7 @@
 from search.retrieval.query.titles import (
     breadcrumb_of,
     indexed_headings,
-    numbered_label,
+    label,
     title_key,
     title_keys,
 )
@@ -26,10 +26,12 @@ def test_query_may_be_a_file_name_with_its_extension_or_without():
     assert title_keys("?") == title_keys("x" * 301) == ()
 
 
-def test_words_with_a_number_may_be_the_beginning_of_a_title():
-    labels = [numbered_label(query) for query in ("ADR 2", "adr-0002", "sprint 14 retro", "INC: 482")]
-    assert labels == ["adr 2", "adr 0002", "sprint 14 retro", "inc 482"]
-    assert {numbered_label(query) for query in ("2024", "travel costs", "v2 api", "", "x 1" * 101)} == {""}
+def test_words_with_a_number_and_unfinished_ones_may_be_the_beginning_of_a_title():
+    labels = [label(query) for query in ("ADR 2", "adr-0002", "sprint 14 retro", "INC: 482")]
+    assert labels == ["adr 2 ", "adr 0002 ", "sprint 14 retro ", "inc 482 "]
+    assert {label(query) for query in ("2024", "travel costs", "v2 api", "", "x 1" * 101)} == {""}
+    unfinished = [label(query, is_unfinished=True) for query in ("Travel co", "adr 2", "2024", "", "x" * 301)]
+    assert unfinished == ["travel co", "adr 2 ", "", "", ""]
 
 
 def test_path_is_indexed_below_the_breadcrumb_once():
