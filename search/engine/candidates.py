@@ -183,7 +183,9 @@ def _look_up_words(corpus: Corpus, query: SearchQuery, ranked: Ranking) -> LegRe
     if corpus.view is None or query.mode is not Mode.VECTOR or not len(ranked):
         return None
     try:
-        return LexicalLeg(corpus.view, query.effective_channels.vector, is_unfinished=query.is_unfinished).search(0)
+        return LexicalLeg(
+            corpus.view, query.effective_channels.vector, is_unfinished=query.is_unfinished
+        ).search(0)
     except InvalidQuery:
         return None
 

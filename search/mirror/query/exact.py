@@ -26,7 +26,6 @@ from search.retrieval.code.definitions import (
 )
 from search.retrieval.fusion.legs import LegName, LegResult, pack_ids, unpack_ids
 from search.retrieval.fusion.scores import lexical_scores
-from search.retrieval.query.completion import LAST_CHARACTER
 from search.retrieval.query.exact import (
     ALONE_WEIGHT,
     MIXED_WEIGHT,
@@ -83,7 +82,7 @@ _TITLED = (
 )
 _LABELLED = (
     "SELECT c.chunk, c.chunk_id, d.lang, 2 FROM documents d CROSS JOIN chunks c ON c.chunk_id = d.first_chunk"
-    f" WHERE d.title_key BETWEEN ?1 AND ?1 || '{LAST_CHARACTER}' LIMIT ?2"
+    " WHERE d.title_key BETWEEN ?1 AND ?1 || char(0x10FFFF) LIMIT ?2"
 )
 # Of more documents with the same beginning of their titles none is meant more than the others.
 _MAX_LABELLED = 3

@@ -20,8 +20,8 @@ FACETS: Final = ("source", "media", "lang", "tags_any", "author", "trust_min", "
 _MOMENTS: Final = "ingested_after"
 # Limit for reading attributes, once after each change: of a million documents half a second each.
 _READING_S: Final = 5.0
-# With fewer chunks that have every word, others count too, as they do in hits.
-_FEW_CHUNKS = 10
+# With fewer documents that have every word, others count too, as they do in hits.
+_FEW_DOCUMENTS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,8 +50,8 @@ class FacetCounts:
 
 
 def are_few(view: MirrorView, rows: np.ndarray) -> bool:
-    """Return whether so few of the chunks at `rows`, (n,) bool, pass the filters that others count, too."""
-    return int(np.count_nonzero(rows & view.passes)) < _FEW_CHUNKS
+    """Return whether chunks at `rows`, (n,) bool, of too few documents to count alone pass the filters."""
+    return int(_document_mask(view.collection, rows & view.passes).sum()) < _FEW_DOCUMENTS
 
 
 def match_words(view: MirrorView, words: MatchingRows) -> MatchedRows:

@@ -264,7 +264,9 @@ def _build_synonym_unit(
     terms: Sequence[str], others: Iterable[str], analysis: Analysis, language: str | None
 ) -> MatchUnit:
     own = [build_unit(term, analysis, language) for term in terms]
-    return _either(" ".join(terms), own, [build_unit(other, analysis, language) for other in others], analysis)
+    return _either(
+        " ".join(terms), own, [build_unit(other, analysis, language) for other in others], analysis
+    )
 
 
 def _either(

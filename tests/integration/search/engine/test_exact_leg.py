@@ -114,7 +114,9 @@ def test_unfinished_query_has_the_titles_that_begin_with_it_first(workspace):
     embed(workspace)
     sync(workspace)
     assert paths(ask(workspace, "djang", Mode.HYBRID, prefix=True))[0] == "django.md"
-    assert paths(ask(workspace, "djang path:*.md", Mode.HYBRID, prefix=True, operators=True))[0] == "django.md"
+    assert (
+        paths(ask(workspace, "djang path:*.md", Mode.HYBRID, prefix=True, operators=True))[0] == "django.md"
+    )
     with exact_leg(workspace, "djang") as finished:
         assert finished.titled == []
 

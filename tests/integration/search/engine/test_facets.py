@@ -111,6 +111,12 @@ def test_documents_of_any_word_count_where_few_have_all(filled):
     assert {each.value for each in relaxed.by_filter["tags_any"]} == {"plant", "fruit"}
 
 
+def test_passages_of_one_document_are_few(workspace):
+    write(workspace, "long.md", *(f"elephant trunk {number}" for number in range(10)))
+    sync(workspace)
+    assert facets(workspace, "elephant trunk").is_relaxed
+
+
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.VECTOR])
 @pytest.mark.parametrize(
     ("text", "near", "far"),

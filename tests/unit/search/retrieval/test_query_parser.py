@@ -296,7 +296,7 @@ def test_last_word_stands_for_words_that_begin_with_it_and_counts_twice_itself()
         )
 
 
-def test_beginnings_of_an_unknown_word_are_no_match_of_every_word():
+def test_beginnings_of_an_unknown_word_match_among_some_words_alone():
     plain = build_plain_match(["InvoiceB"], analysis, never)
     unknown = plain.with_prefix("InvoiceB", analysis, lambda *_: [])
     assert unknown.every == plain.every
@@ -305,8 +305,10 @@ def test_beginnings_of_an_unknown_word_are_no_match_of_every_word():
     assert begun.every[0].positions == (("invoiceb", "invoicebuild"),)
 
 
-def test_parts_of_a_word_with_a_number_are_no_match_of_every_word():
-    numbered = build_plain_match(["SEV1"], analysis, never).with_prefix("SEV1", analysis, lambda *_: ["sev12"])
+def test_number_behind_letters_matches_with_its_letters_alone():
+    numbered = build_plain_match(["SEV1"], analysis, never).with_prefix(
+        "SEV1", analysis, lambda *_: ["sev12"]
+    )
     assert [unit.positions for unit in numbered.every[0].synonyms] == [(("sev",), ("1",)), (("sev12",),)]
 
 
