@@ -42,7 +42,7 @@ document.addEventListener("keydown", (event) => {
     if (!next) return;
     event.preventDefault();
     next.focus();
-  } else if (event.key === "Escape" && event.target.closest("#found")) {
+  } else if (event.key === "Escape" && !event.defaultPrevented && event.target.closest("#found")) {
     box.focus();
     box.select();
   }

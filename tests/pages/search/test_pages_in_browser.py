@@ -50,6 +50,33 @@ def test_every_mode_works_without_javascript(open_page, member, guide):
         expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
 
 
+@pytest.mark.parametrize("address", ["/workspaces", "/profile", "/search"])
+def test_keys_go_to_the_search_box_where_there_is_no_workspace(open_page, member, address):
+    page = open_page(member)
+    page.goto(address)
+    box = page.locator("[data-search-box]")
+    for key in ("/", "Control+k"):
+        box.blur()
+        page.keyboard.press(key)
+        expect(box).to_be_focused()
+    expect(box).to_have_value("")
+
+
+def test_escape_closes_what_is_open_and_nothing_else(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=restart")
+    menu = page.get_by_role("article").first.locator("details[data-menu] > summary")
+    menu.click()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_focused()
+    palette = page.locator("#palette")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("guide")
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    expect(menu).to_be_focused()
+
+
 def test_search_page_is_usable_by_keyboard_alone(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart")

@@ -29,13 +29,17 @@ for (const dialog of document.querySelectorAll("dialog")) {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const menu of openMenus()) {
+      event.preventDefault();
       menu.open = false;
       menu.querySelector("summary").focus();
     }
     if (event.target.matches("[data-search-box]")) event.target.blur();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (event.key === "/") {
+  // Where there is no palette, its key goes to the search box.
+  const isCommand = event.ctrlKey || event.metaKey;
+  const goesToBox = isCommand && event.key.toLowerCase() === "k" && !event.shiftKey && !document.getElementById("palette");
+  if (event.altKey || (!goesToBox && (isCommand || isTyping(event.target)))) return;
+  if (goesToBox || event.key === "/") {
     const box = document.querySelector("[data-search-box]");
     const page = document.querySelector("[data-search-page]");
     if (!box && !page) return;

@@ -125,7 +125,12 @@ class Combobox {
 
   press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape" && !this.list.hidden && this.list.closest("dialog") === null) {
+    const dialog = this.list.closest("dialog");
+    if (event.key === "Escape" && dialog) {
+      // The browser would empty the input first.
+      event.preventDefault();
+      dialog.close();
+    } else if (event.key === "Escape" && !this.list.hidden) {
       event.preventDefault();
       event.stopPropagation();
       this.close();
