@@ -24,6 +24,13 @@ def check_fit(page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
 
 
+def test_pages_without_a_sidebar_show_the_brand(open_page, invitation):
+    page = open_page(viewport={"width": 1440, "height": 900})
+    for address in ("/login", invitation.path):
+        page.goto(address)
+        expect(page.locator(".brand")).to_be_visible()
+
+
 def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(
     open_page, invitation, mirrors
 ):
