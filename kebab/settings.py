@@ -342,8 +342,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 WHITENOISE_USE_FINDERS = True
-# Addresses of static files change with their content: see kebab/http/static_files.py.
-WHITENOISE_IMMUTABLE_FILE_TEST = "."
+# Addresses of static files change with their content: see kebab/http/static_files.py. Other sites know one address.
+WHITENOISE_IMMUTABLE_FILE_TEST = r"(?<!/search/embed\.js)$"
 
 TEMPLATES = [
     {

@@ -2,6 +2,7 @@
 
 from django.templatetags.static import static
 
+from kebab.http.security_headers import EMBEDDED_PATH
 from kebab.http.static_files import HashedStaticFiles
 
 
@@ -19,3 +20,10 @@ def test_file_is_kept_by_browsers(client, db):
     response.close()
 
     assert response["Cache-Control"] == "max-age=315360000, public, immutable"
+
+
+def test_script_that_other_sites_embed_by_one_address_is_asked_for_again(client, db):
+    response = client.get(EMBEDDED_PATH)
+    response.close()
+
+    assert "immutable" not in response["Cache-Control"] and "max-age=60" in response["Cache-Control"]
