@@ -14,8 +14,10 @@ from kebab.accounts.password_validators import MAX_PASSWORD_CHARS
 from kebab.accounts.sign_in import authenticate_by_password
 from kebab.identity.models import User
 
-#: Names of time zones that a person may choose.
-TIME_ZONES: Final = frozenset(available_timezones())
+#: Names of time zones that a person may choose: those of places, as of all browsers.
+TIME_ZONES: Final = frozenset(
+    {"UTC", *(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))}
+)
 #: Themes that a person may choose instead of the system's.
 THEMES: Final = ("light", "dark")
 

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from kebab.accounts.forms import TIME_ZONES
 from kebab.identity.models import User
 from kebab.identity.tokens import mint_personal_token
 
@@ -40,6 +41,11 @@ def test_unknown_preferences_are_refused_and_the_browsers_language_is_the_defaul
 
     assert (ada.language, ada.time_zone, ada.theme) == ("", "", "")
     assert client.get("/profile", headers={"accept-language": "fr"})["Content-Language"] == "fr"
+
+
+def test_only_time_zones_of_places_are_offered():
+    assert {"UTC", "Europe/Berlin", "America/Argentina/Salta"} <= TIME_ZONES
+    assert TIME_ZONES.isdisjoint({"Factory", "W-SU", "localtime", "GB-Eire", "Etc/GMT+5"})
 
 
 def test_only_the_other_sessions_of_the_person_end(client, ada):
