@@ -69,8 +69,9 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
         reader.begin_section(subject, letter.mail.header_spans.get("subject", LineSpan(start, start)))
         reader.read_mail(letter.mail)
     single = letters[0].mail if len(letters) == 1 else None
+    is_thread = len({_bare_subject(letter.mail)[0] for letter in letters}) == 1
     return reader.outline(
-        title=(single.header("subject") if single else "") or PurePosixPath(file.path).name,
+        title=(letters[0].mail.header("subject") if is_thread else "") or PurePosixPath(file.path).name,
         metadata=stated_metadata(single) if single else _metadata(letters),
     )
 
@@ -130,6 +131,13 @@ def _in_threads(mails: Sequence[MailPart]) -> list[_Letter]:
     return ordered
 
 
+def _bare_subject(mail: MailPart) -> tuple[str, str]:
+    """Return the subject of a mail, to be compared, and what stands before it: `Re: `."""
+    subject = mail.header("subject").strip()
+    prefix = REPLY.match(subject)
+    return subject[prefix.end() if prefix else 0 :].casefold(), prefix[0] if prefix else ""
+
+
 class _Threads:
     """Threads by the ids that mails have and refer to (a union-find), of replies without any by subject."""
 
@@ -145,10 +153,8 @@ class _Threads:
         references = MESSAGE_ID.findall(f"{mail.header('references')} {mail.header('in-reply-to')}")
         for reference in references[-MAX_REFERENCES:]:
             self._above[self.root(reference)] = self.root(own)
-        subject = mail.header("subject").strip()
-        prefix = REPLY.match(subject)
-        bare = subject[prefix.end() if prefix else 0 :].casefold()
-        if not references and prefix and ":" in prefix[0] and bare in self._by_subject:
+        bare, prefix = _bare_subject(mail)
+        if not references and ":" in prefix and bare in self._by_subject:
             self._above[self.root(own)] = self.root(self._by_subject[bare])
         self._by_subject[bare] = own
         return own

@@ -45,6 +45,12 @@ def test_single_mail_gives_title_and_metadata():
     assert document.metadata["created"] == "2024-03-04T10:00:00+01:00"
 
 
+def test_mails_of_one_subject_give_the_title():
+    thread = stored("Lens", "It is cracked."), stored("Re: lens", "Replace it.", day=5)
+    assert read(*thread).title == "Lens"
+    assert read(*thread, stored("Oil", "It leaks.", day=6)).title == "box.mbox"
+
+
 def test_mailbox_without_a_known_name_is_recognised(subtests):
     for content, parser in [
         (stored("Lens", "It is cracked."), "mbox"),
