@@ -28,7 +28,7 @@ from kebab.errors import Problem
 from kebab.http.api.problems import problem_of
 from kebab.http.api.views import KeysetPage
 from kebab.identity.caller import Access, Need, access_of_request
-from kebab.identity.models import Membership, Role, Workspace
+from kebab.identity.models import Membership, Role, TokenScope, Workspace
 from kebab.observability.metrics.refusals import count_problem
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
@@ -42,7 +42,7 @@ class Tab:
     #: The name of its icon in Lucide.
     icon: str
     need: Need
-    #: Tabs are sorted by this number; those from MANAGING on are listed apart.
+    #: Tabs are sorted by this number; those from MANAGING on are listed apart, with a heading for those who manage.
     place: int
     #: Return the number of what needs attention there; 0 for nothing.
     count: "Callable[[Access], int] | None" = None
@@ -60,9 +60,10 @@ def tabs_of(access: Access, current: str) -> list[dict[str, Any]]:
     allowed = sorted(
         (tab for tab in contributions("tabs") if tab.need.allows(access)), key=lambda tab: tab.place
     )
+    label = _("Manage") if TokenScope.INGEST in access.scopes else ""
     return [
         {
-            "label": _("Manage") if manages else "",
+            "label": label if manages else "",
             "tabs": [
                 {
                     "label": tab.label,

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from ingest.api.querysets import readable_jobs
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobKind, JobState
 from kebab.identity.caller import Access
-from kebab.identity.models import ApiToken, User
+from kebab.identity.models import ApiToken, TokenScope, User
 from kebab.identity.operator_token import OPERATOR_PREFIX
 
 _EMBEDS: Final = Q(kind=JobKind.EMBED)
@@ -143,7 +143,9 @@ def list_acts(access: Access, *, show: str = "") -> "QuerySet[Any]":
 
 
 def count_attention(access: Access) -> int:
-    """Return the number of acts that need attention, by one query of a partial index."""
+    """Return the number of acts that need attention, by one query of a partial index; 0 for readers."""
+    if TokenScope.INGEST not in access.scopes:
+        return 0
     marked = readable_jobs(access).filter(needs_attention=True).with_act()
     return int(marked.aggregate(count=Count("act", distinct=True))["count"])
 

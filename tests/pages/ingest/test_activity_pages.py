@@ -13,6 +13,7 @@ from ingest.models import Job, JobItem
 from ingest.pages.activity.acts import count_attention
 from kebab.identity.caller import Caller, caller_access
 from kebab.identity.models import AuditEvent, Group, Workspace
+from kebab.pages.page import tabs_of
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
@@ -294,6 +295,13 @@ def test_dismissed_act_needs_no_attention(visit, editor, workspace):
 
     assert count_attention(access) == 0
     assert AuditEvent.objects.get(action="job.dismissed").subject == str(upload.pk)
+
+
+def test_readers_are_told_neither_to_manage_nor_of_what_needs_attention(editor, viewer, workspace):
+    upload_files(workspace, editor, ["added", "refused"])
+    for person, label, attention in ((editor, "Manage", 1), (viewer, "", 0)):
+        *_, managing = tabs_of(caller_access(Caller(user=person), "handbook"), "")
+        assert (managing["label"], managing["tabs"][1]["badge"]) == (label, attention)
 
 
 def test_act_of_a_hidden_source_is_answered_like_a_missing_one(visit, editor, workspace):
