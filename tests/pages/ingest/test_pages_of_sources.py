@@ -150,6 +150,7 @@ def test_page_of_a_source_shows_documents_versions_and_failed_syncs(visit, works
         assert shown in page
     assert "/sync" not in page
     assert "/delete" not in page
+    assert "<dt>Schedule</dt><dd>Manually</dd>" in page and "Next sync" not in page
 
 
 @pytest.mark.django_db(transaction=True)
