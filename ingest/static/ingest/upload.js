@@ -165,7 +165,12 @@ function tell(job, row) {
   const told = Object.keys(reasons).map((name) => `${reasons[name] > 1 ? `${reasons[name]}: ` : ""}${words[`reason-${name}`] ?? name}`);
   const found = report.new + report.updated + report.unchanged;
   const text = [found > 1 ? say("documents", { n: found }) : "", ...told, found ? "" : (job.error ?? "")].filter(Boolean).join(" ");
-  row.end(job.state === "succeeded" && found > 0 ? "added" : "refused", text, told.length || job.error ? `${form.dataset.activity}/${job.id}` : "");
+  const isAdded = job.state === "succeeded" && found > 0;
+  // Of an archive each document counts.
+  const others = isAdded ? found - 1 : 0;
+  counts.all += others;
+  counts.added += others;
+  row.end(isAdded ? "added" : "refused", text, told.length || job.error ? `${form.dataset.activity}/${job.id}` : "");
 }
 
 async function upload(each) {

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from ingest.jobs.queue.run import run_job
-from ingest.models import Job
+from ingest.models import UPLOAD_KINDS, Job
 from kebab.identity.models import Role, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 from tests.pages.search.shelf import make_member
@@ -55,7 +55,7 @@ def worker(transactional_db):
         try:
             with acting_everywhere():
                 while not done.wait(0.05):
-                    for job in Job.objects.filter(state="queued", kind="ingest_document"):
+                    for job in Job.objects.filter(state="queued", kind__in=UPLOAD_KINDS):
                         run_job(job.workspace_id, job.pk)
         finally:
             connection.close()

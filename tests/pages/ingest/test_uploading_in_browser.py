@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ingest.models import Job
+from tests.support.archives import zip_of
 from tests.support.browser import needs_browser, session_cookie
 from tests.support.jobs import PICTURE
 
@@ -199,6 +200,12 @@ def test_outcome_of_each_file_is_shown_with_its_reason(open_page, editor, worker
     expect(page.get_by_text("a.md")).to_be_hidden()
     page.get_by_text("1 added", exact=True).click()
     expect(page.locator("[data-added] > li")).to_contain_text("a.md")
+
+
+def test_each_document_of_an_archive_counts(page, worker):
+    choose(page, "all.zip", content=zip_of({"a.md": "# Alpha", "b.md": "# Beta"}))
+
+    expect(summary(page)).to_have_text("2 of 2 added", timeout=20_000)
 
 
 def test_the_plain_form_uploads_without_javascript(open_page, editor):
