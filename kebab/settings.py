@@ -342,7 +342,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 WHITENOISE_USE_FINDERS = True
-# Addresses of static files change with their content: see kebab/http/static_files.py. Other sites know one address.
+# Addresses of static files change with their content (kebab/http/static_files.py), not of embed.js.
 WHITENOISE_IMMUTABLE_FILE_TEST = r"(?<!/search/embed\.js)$"
 
 TEMPLATES = [

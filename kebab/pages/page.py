@@ -42,7 +42,7 @@ class Tab:
     #: The name of its icon in Lucide.
     icon: str
     need: Need
-    #: Tabs are sorted by this number; those from MANAGING on are listed apart, with a heading for those who manage.
+    #: Tabs are sorted by this number; those from MANAGING on are listed apart.
     place: int
     #: Return the number of what needs attention there; 0 for nothing.
     count: "Callable[[Access], int] | None" = None
