@@ -54,6 +54,9 @@ from ingest.parsers.titles import title_of
 from ingest.parsers.types import FileType, Outline, ParsedDocument
 from kebab.sandbox.process import failure_location
 from kebab.sandbox.program import SandboxUnavailable
+from search.analysis.stems import ALIASES
+from search.retrieval.query.stopwords import count_function_words
+from search.retrieval.text.unicode_scripts import words_of
 
 logger = logging.getLogger(__name__)
 
@@ -208,6 +211,8 @@ UNDETERMINED = "und"
 SAMPLE_CHARS = 4_000
 #: letters needed before a guess is worth anything
 MIN_LETTERS = 24
+#: letters below which function words confirm a guess: the detector took one title in 300 for another language
+SHORT_LETTERS = 100
 MIN_CJK_LETTERS = 6
 #: share of the sample (per cent) that the first language needs when the detector itself is unsure
 MIN_SHARE = 60
@@ -222,6 +227,7 @@ NOISE = re.compile(
     re.MULTILINE,
 )
 LETTERS = re.compile(r"[^\W\d_]")
+LATIN = re.compile(r"[A-Za-z]")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 KANA = re.compile(r"[\u3040-\u30ff]")
 HANGUL = re.compile(r"[\uac00-\ud7af]")
@@ -241,7 +247,16 @@ def language_of(outline: Outline) -> str:
         return _cjk_language(text)
     if letters < MIN_LETTERS:
         return UNDETERMINED
-    return _detect(text)
+    guess = _detect(text)
+    return guess if letters >= SHORT_LETTERS or _is_confirmed(guess, text) else UNDETERMINED
+
+
+def _is_confirmed(guess: str, text: str) -> bool:
+    """Return whether no language has more function words in a text; one in Latin letters needs some."""
+    counts = count_function_words(words_of(text))
+    code = guess.partition("-")[0]
+    least = 0 if len(LATIN.findall(text)) < len(LETTERS.findall(text)) / 2 else 1
+    return counts[ALIASES.get(code, code)] >= max([least, *counts.values()])
 
 
 def _detect(text: str) -> str:

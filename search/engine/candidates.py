@@ -167,7 +167,9 @@ def _is_in_no_document(text: str, view: MirrorView) -> bool:
     language = guess_language(text, is_certain=True)
     counts = view.collection.document_languages(view.connection)
     own = sum(count for lang, count in counts.items() if lang.partition("-")[0] == language)
-    return language is not None and own < _LEAST_SHARE * sum(counts.values())
+    # Where most documents show no language, as short texts and code do, any may be in the query's.
+    unclear, total = counts.get("und", 0), sum(counts.values())
+    return language is not None and 2 * unclear <= total and own < _LEAST_SHARE * total
 
 
 def _fold_copies(

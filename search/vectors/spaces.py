@@ -130,17 +130,23 @@ def identity_fields(identity: SpaceIdentity) -> dict[str, Any]:
     return {**{name: getattr(identity, name) for name in _IDENTITY}, "languages": list(identity.languages)}
 
 
-def language_share(workspace_id: uuid.UUID, is_among: Callable[[str], bool]) -> float | None:
-    """Return the share of documents in the languages `is_among`; None without a document of a known one."""
+def language_share(
+    workspace_id: uuid.UUID, is_among: Callable[[str], bool], *, counts_unclear: bool = False
+) -> float | None:
+    """Return the share of documents in the languages `is_among`; None without a document of a known one.
+
+    With `counts_unclear` documents of no clear language, as short texts are, count as in one of those.
+    """
     documents = Document.objects.in_workspace(workspace_id)
     # Ids are hashes, so the first ones are a random sample.
     sample = documents.order_by("doc_id").values_list("lang", flat=True)[:_SAMPLED_DOCUMENTS]
-    langs = [lang.partition("-")[0] for lang in sample if lang != UNDETERMINED]
-    return sum(map(is_among, langs)) / len(langs) if langs else None
+    langs = [lang.partition("-")[0] for lang in sample if counts_unclear or lang != UNDETERMINED]
+    others = sum(not is_among(lang) for lang in langs if lang != UNDETERMINED)
+    return 1 - others / len(langs) if {*langs} - {UNDETERMINED} else None
 
 
 def update_known_share(space: EmbeddingSpace, identity: SpaceIdentity) -> None:
     """Store in the space the share of the workspace's documents in a language that the model knows."""
-    share = language_share(space.workspace_id, identity.speaks)
+    share = language_share(space.workspace_id, identity.speaks, counts_unclear=True)
     spaces = EmbeddingSpace.objects.in_workspace(space.workspace_id)
     spaces.filter(pk=space.pk).exclude(known_share=share).update(known_share=share)

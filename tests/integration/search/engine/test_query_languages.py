@@ -6,7 +6,7 @@ import pytest
 
 from search.embedders.hash_embedder import HashEmbedder
 from search.engine import candidates
-from search.models import EmbeddingSpace
+from search.models import Document, EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space, update_known_share
 from tests.support.corpus import write
@@ -86,7 +86,17 @@ def test_share_of_documents_that_the_model_can_read_is_noted(filled, english):
     write(filled, "code.md", "x = 1", lang="und")
     write(filled, "swiss.md", "Grüezi", lang="de-CH")
     update_known_share(space, english.space)
-    assert live_space(filled).known_share == 2 / 4
+    assert live_space(filled).known_share == 3 / 5
+
+
+def test_texts_of_no_clear_language_never_disable_the_vectors(filled, english):
+    Document.objects.filter(workspace=filled, lang="en").update(lang="und")
+    space = EmbeddingSpace.objects.in_workspace(filled).get()
+    update_known_share(space, english.space)
+    assert ask(filled, "annual leave", Mode.HYBRID).degraded == ()
+    Document.objects.filter(workspace=filled).update(lang="de")
+    update_known_share(space, english.space)
+    assert ask(filled, "annual leave", Mode.HYBRID).degraded == ("vector",)
 
 
 def test_known_share_is_unset_without_a_document_of_a_known_language(workspace, english):

@@ -138,6 +138,13 @@ def test_language_is_found_or_undetermined(subtests):
         *((content, "a.md", "und") for content in ("部署指南", "API", "x = 1; y = 2", "", "\x01\x02 \ufffe")),
         (f"{quoted}{code}```\n", "a.md", "de"),
         (comment, "a.py", "und"),
+        # Titles that the detector takes for another language: Danish, Frisian, Welsh, Scots.
+        ("Setting a default Shiki theme", "a.md", "und"),
+        ("Install Netlify's CLI globally", "a.md", "und"),
+        ("Changed: Wrangler entrypoint configuration", "a.md", "und"),
+        ("Dariusz: because nobody writes an end date.", "a.md", "und"),
+        ("Keep the receipts of your travels for three years.", "a.md", "en"),
+        ("Die Quittungen der Reise gehen an die Buchhaltung.", "a.md", "de"),
     ]:
         with subtests.test(case=content[:40]):
             assert parse(content.encode(), path).lang == lang
