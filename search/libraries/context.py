@@ -58,7 +58,7 @@ def gather_context(
 
 
 def _search(workspace: Workspace, reader: Reader, library: ChosenLibrary, query: str) -> SnippetResults:
-    search_query = SearchQuery(text=query, k=MAX_SNIPPETS, filters=library_filters(library))
+    search_query = SearchQuery(text=query, k=MAX_SNIPPETS, floor=True, filters=library_filters(library))
     result = search(workspace, search_query, reader=reader, with_snippets=False)
     return read_snippets(workspace, result, result.hits)
 

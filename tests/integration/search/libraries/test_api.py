@@ -2,6 +2,7 @@
 
 import pytest
 
+from search.engine.candidates import _CONTRASTS
 from search.engine.search import search
 from search.libraries.snippets import DEFAULT_LIMIT
 from search.models import Source
@@ -10,7 +11,7 @@ from tests.integration.search.libraries.factories import add_library
 from tests.support.actors import token_client
 from tests.support.corpus import chunk, write
 from tests.support.schemas import check_response
-from tests.support.search import sync
+from tests.support.search import embed, sync
 
 
 @pytest.fixture
@@ -130,6 +131,13 @@ def test_context_is_json_of_ten_thousand_tokens_by_default(react, ask):
     assert 9_000 < answer["total_tokens"] <= 10_000
     assert answer == ask("/context", **given, tokens=10_000, type="json")
     assert len(ask("/context", **given, tokens=1_000_000)["snippets"]) == 72
+
+
+def test_context_leaves_out_what_is_only_related(react, ask, monkeypatch):
+    monkeypatch.setitem(_CONTRASTS, "hash", None)
+    embed(react)
+    assert ask("/context", libraryId="/facebook/react", query="qwrtzp xcvbnm")["snippets"] == []
+    assert "use hooks" in texts(ask("/context", libraryId="/facebook/react", query="use hooks"))
 
 
 def test_third_part_of_an_id_is_a_version_if_the_library_has_it(workspace, ask):
