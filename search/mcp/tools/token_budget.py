@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile, zip_longest
-from typing import Any, Final
+from typing import Final, TypeVar
 from xml.sax.saxutils import quoteattr
 
 from django.utils.crypto import salted_hmac
@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from kebab.errors import InvalidRequest
 from search.context import BudgetUnit
 from search.context.budget import text_counter
-from search.mcp.tools.outputs import FoundText, ToolOutput, dump, to_json
+from search.mcp.tools.outputs import FetchOutput, FoundText, ToolOutput, dump, to_json
 
 #: A smaller budget has no room for a passage.
 LEAST_TOKENS: Final = 100
@@ -26,6 +26,11 @@ _BETWEEN: Final = "\n\n"
 _RESULTS: Final = '{"results": ['
 _MARK: Final = " […]"
 _CUT: Final = "The text is cut; fetch takes the id for all of it, or ask with a larger max_tokens."
+_CUT_SHORT: Final = "Cut: give more max_tokens."
+# A result that has room for fewer characters of its text is left without title and address.
+_LEAST_CHARS: Final = 40
+
+_Result = TypeVar("_Result", FoundText, FetchOutput)
 
 
 class Frame:
@@ -104,7 +109,7 @@ def fit_blocks(max_tokens: int, head: str, blocks: Sequence[str], foot: Callable
 def fit_results(max_tokens: int, results: Sequence[FoundText], notes: Sequence[str]) -> ToolOutput:
     """Return the first results that fit, one a line, as JSON; notes name what is missing.
 
-    The first one is cut, if that makes it fit.
+    The first one is cut if that makes it fit, and is left with text and citation if nothing else does.
     """
     lines = [to_json(dump(each)) for each in results]
 
@@ -122,12 +127,34 @@ def fit_results(max_tokens: int, results: Sequence[FoundText], notes: Sequence[s
         lines[0] = to_json(dump(found))
         return compose(1)
 
+    def compose_short(text: str) -> str:
+        return "\n".join([_RESULTS, to_json(dump(_shorten(first, text, is_whole=text == first.text))), "]}"])
+
     kept = count_fitting(max_tokens, _RESULTS, [f"{line}," for line in lines], foot)
     text = compose(kept)
     if results and not kept and (first := results[0]).text:
-        fits = _find_cut(first.text, lambda cut: count_tokens(compose_cut(cut)) <= max_tokens)
-        text = compose_cut(fits) if fits else text
+        text = _write_cut(max_tokens, first.text, compose_cut, compose_short) or text
     return ToolOutput(text=text, data=json.loads(text))
+
+
+def _shorten(found: _Result, text: str, *, is_whole: bool) -> _Result:
+    """Return a result with text and citation, for `fetch`, and no more than its schema requires."""
+    more, id_ = None if is_whole else _CUT_SHORT, min(found.id, found.metadata.citation, key=len)
+    metadata = replace(found.metadata, citations=None, version=None, score=None, lang=None, more=more)
+    return replace(found, id=id_, title="", url="", text=text, metadata=metadata)
+
+
+def _write_cut(
+    max_tokens: int, text: str, write: Callable[[str], str], write_short: Callable[[str], str]
+) -> str:
+    """Return what is written with as much of a text as fits, in short where that is little; '' for none."""
+    cut = _find_cut(text, lambda tried: count_tokens(write(tried)) <= max_tokens)
+    if len(cut) >= _LEAST_CHARS:
+        return write(cut)
+    if count_tokens(whole := write_short(text)) <= max_tokens:
+        return whole
+    cut = _find_cut(text, lambda tried: count_tokens(write_short(tried)) <= max_tokens)
+    return write_short(cut) if cut else ""
 
 
 def _find_cut(text: str, fits: Callable[[str], bool]) -> str:
@@ -144,7 +171,7 @@ def fit_text(
     max_tokens: int,
     pieces: Sequence[str],
     between: str,
-    describe: Callable[[str, int], Any],
+    describe: Callable[[str, int], FetchOutput],
     labels: Sequence[str] = (),
 ) -> ToolOutput:
     """Return, as JSON, what `describe` makes of the first pieces that fit, joined, and of their number.
@@ -163,17 +190,19 @@ def fit_text(
     room = max_tokens - count_tokens(compose(0))
     kept = max(0, sum(1 for _ in takewhile(lambda total: total <= room, sums)) - 1)
     # Words run together at the escaped ends of lines, and the description grows: the sum is an estimate.
-    while count_tokens(text := compose(kept)) > max_tokens:
-        if kept == 0:
-            raise _too_few(max_tokens)
+    while count_tokens(text := compose(kept)) > max_tokens and kept:
         kept -= 1
     if pieces and not kept:
 
         def compose_cut(cut: str) -> str:
             return to_json(dump(describe(cut, 0)))
 
-        fits = _find_cut(pieces[0], lambda cut: count_tokens(compose_cut(cut)) <= max_tokens)
-        text = compose_cut(fits) if fits else text
+        def compose_short(text: str) -> str:
+            return to_json(dump(_shorten(describe(text, 0), text, is_whole=[text] == [*pieces])))
+
+        text = _write_cut(max_tokens, pieces[0], compose_cut, compose_short) or text
+    if count_tokens(text) > max_tokens:
+        raise _too_few(max_tokens)
     return ToolOutput(text=text, data=json.loads(text))
 
 

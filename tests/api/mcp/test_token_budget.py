@@ -108,6 +108,16 @@ def test_passage_longer_than_the_budget_is_cut_and_marked(over_http, shelf):
     assert json.loads(fetched)["metadata"]["more"]
 
 
+def test_small_budget_has_a_sentence_with_its_citation_alone(over_http):
+    for max_tokens in (120, 150):
+        text = over_http.text("search", query="moorings", detail="passages", max_tokens=max_tokens)
+        (found,) = json.loads(text)["results"]
+        assert tokens(text) <= max_tokens
+        assert found["text"] and "Boats lie at their moorings.".startswith(found["text"].removesuffix(" […]"))
+        fetched = over_http.text("fetch", id=found["id"], max_tokens=120)
+        assert tokens(fetched) <= 120 and json.loads(fetched)["text"] == "Boats lie at their moorings."
+
+
 def test_blocks_beyond_the_token_budget_are_dropped_whole():
     blocks = [f"block {number} of some words" for number in range(9)]
     for budget in range(20, 200, 3):
