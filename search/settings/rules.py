@@ -19,6 +19,8 @@ from kebab.http.api.serializers import HexIdField, ShortListField, StrictSeriali
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.people.workspaces import change_workspace
+from search.access.restrictions import visible_documents
+from search.models import Source
 from search.models.document import Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.retrieval.text.unicode_scripts import words_of
@@ -241,8 +243,29 @@ def _change_rules(
     if version is not None and version != present:
         raise Conflict(f"The rules are of the version {present or 'none'} by now; read them, and try again.")
     changed = change(list(rules))
+    _check_targets(access, _targets(changed) - _targets(rules))
     try:
         setting = validate_rules(changed) if changed else None
     except ValueError as error:
         raise InvalidRequest(str(error)) from error
     return change_workspace(access, settings={RULES: setting}, force=force, present=fresh)
+
+
+def _targets(rules: list[Rule]) -> set[tuple[str, str]]:
+    """Return the sources and documents that rules name, each with the field that names it."""
+    boosted = {("value", rule["value"]) for rule in rules if rule.get("field") == "source"}
+    return boosted | {("documents", id_) for rule in rules for id_ in rule.get("documents", ())}
+
+
+def _check_targets(access: Access, targets: set[tuple[str, str]]) -> None:
+    """Raise ValidationError, which names the values, for sources and documents that don't exist."""
+    keys, ids = ({value for field, value in targets if field == name} for name in ("value", "documents"))
+    documents = visible_documents(access.workspace, access.reader).filter(doc_id__in=ids) if ids else ()
+    sources = Source.objects.in_workspace(access.workspace).filter(key__in=keys) if keys else ()
+    missing = {
+        "value": keys - {source.key for source in sources},
+        "documents": ids - {document.doc_id.hex for document in documents},
+    }
+    wrong = {name: f"There is no {', '.join(sorted(values))}." for name, values in missing.items() if values}
+    if wrong:
+        raise ValidationError(wrong)

@@ -7,6 +7,7 @@ from kebab.identity.tokens import mint_personal_token
 from kebab.people.operator import command_line_access
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
+from search.models import Source
 from search.settings.rules import validate_rules
 from search.settings.search_settings import RULES
 from tests.api.refusals import refusal_of
@@ -93,6 +94,8 @@ def test_a_rule_added_meanwhile_is_not_lost(admin, space, monkeypatch):
         ({"kind": "stop_words", "words": ["a"], "queries": ["a"]}, "queries"),
         ({"kind": "boost", "field": "trust", "value": "great", "factor": 2}, "value"),
         ({"kind": "boost", "field": "source", "value": "a", "factor": 0}, "factor"),
+        ({"kind": "boost", "field": "source", "value": "no-such", "factor": 2}, "value"),
+        ({"kind": "pin", "queries": ["a"], "documents": ["0" * 32]}, "documents"),
         ({"kind": "answer", "queries": ["a"], "title": "A", "url": "javascript:x"}, "url"),
         ({"kind": "wish"}, "kind"),
         ({"kind": "synonyms", "words": ["a", "b"], "force": True}, "force"),
@@ -102,6 +105,16 @@ def test_a_wrong_rule_is_refused_by_its_field(admin, space, rule, field):
     response = admin.post(address(space), rule, format="json")
     assert response.status_code == 400
     assert [error["field"] for error in response.json()["errors"]] == [field]
+
+
+def test_rules_of_a_source_deleted_since_may_still_be_changed(admin, space):
+    boost = {"kind": "boost", "field": "source", "value": "docs", "factor": 2}
+    assert admin.post(address(space), boost, format="json").status_code == 201
+    Source.objects.in_workspace(space).update(key="old")
+    present = admin.get(address(space)).json()
+    assert admin.put(address(space), present, format="json").status_code == 200
+    refused = admin.post(address(space), {**boost, "value": "no-such"}, format="json").json()
+    assert "no-such" in refused["detail"]
 
 
 def test_a_rule_that_makes_golden_queries_worse_is_refused_unless_forced(admin, space):
