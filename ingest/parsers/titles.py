@@ -5,9 +5,14 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from ingest.parsers.types import Block, FileType, Outline
+from search.markup.plain_text import plain_text
+from search.retrieval.text.plain_text import SEPARATOR, read_plain_text
 
 TITLE_CHARS = 200
 FIRST_LINE_CHARS = 80
+#: characters of a line that are read, with its markup
+MARKED_CHARS = 1_000
+MARKS = "#>*-+= \t"
 #: the id of a page that Notion adds to the names of files
 PAGE_ID = re.compile(r"(?<=.) [0-9a-f]{32}(?:_all)?(?=\.\w+$)")
 SKIPPED_STARTS = ("import ", "export ", "<", "---", "```", "~~~", "|")
@@ -23,7 +28,7 @@ def title_of(outline: Outline, file: FileType) -> str:
     if file.language is not None:
         return name.name[:TITLE_CHARS]
     heading = _first_heading(outline.blocks, 1) or _first_heading(outline.blocks, 2)
-    return heading or _first_line(outline) or name.stem[:TITLE_CHARS]
+    return heading or _first_line(outline, file.path) or name.stem[:TITLE_CHARS]
 
 
 def _first_heading(blocks: Sequence[Block], level: int) -> str | None:
@@ -33,12 +38,16 @@ def _first_heading(blocks: Sequence[Block], level: int) -> str | None:
     return None
 
 
-def _first_line(outline: Outline) -> str | None:
+def _first_line(outline: Outline, path: str) -> str | None:
     for block in outline.blocks:
         if block.kind in ("front_matter", "html", "table", "code"):
             continue
         for line in outline.lines[block.span.start - 1 : block.span.end]:
-            text = line.strip().lstrip("#>*-+= \t")
-            if any(character.isalnum() for character in text[:400]) and not text.startswith(SKIPPED_STARTS):
-                return text[:FIRST_LINE_CHARS].rstrip()
+            marked = line[:MARKED_CHARS].strip()
+            if marked.lstrip(MARKS).startswith(SKIPPED_STARTS):
+                continue
+            plain = read_plain_text(plain_text(marked, path, is_code=False)).text
+            text = plain.replace(SEPARATOR, "·").lstrip(MARKS)[:FIRST_LINE_CHARS].rstrip()
+            if any(map(str.isalnum, text)):
+                return text
     return None
