@@ -73,7 +73,7 @@ def _hits(
     if request.by_file:
         return hits_by_file(workspace, scope, request)
     result = search_in_scope(workspace, scope, request.query, with_snippets=False)
-    return result, [ReachedChunk(chunk_id=hit.chunk_id, score=hit.score) for hit in result.hits]
+    return result, [ReachedChunk(chunk_id=hit.chunk_id, score=hit.retrieval.score) for hit in result.hits]
 
 
 def hits_by_file(

@@ -1,9 +1,10 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from operator import attrgetter
 
 from django.utils import timezone
@@ -171,9 +172,12 @@ class HitBuilder:
         # Without enough others, near-copies fill the page after all, before hits that are only related.
         found = sorted([*places, *near], key=_is_related)
         places, near = found[:k], found[k:]
+        scores: Iterable[float] = [place.entry.score for place in places]
+        if self._query.sort is Sort.RELEVANCE:
+            scores = accumulate(scores, min)
         hits = [
-            self._hit(rank if is_first else place.entry.rank, place)
-            for rank, place in enumerate(places, start=1)
+            self._hit(rank if is_first else place.entry.rank, score, place)
+            for rank, (score, place) in enumerate(zip(scores, places, strict=True), start=1)
         ]
         if hits and Include.METADATA in self._query.include:
             metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
@@ -198,13 +202,13 @@ class HitBuilder:
     def _copy_ids(self, entry: RankedEntry) -> Sequence[str]:
         return self._copies.get(entry.chunk_id, ())[:_MAX_COPIES]
 
-    def _hit(self, rank: int, place: _Place) -> SearchHit:
+    def _hit(self, rank: int, score: float, place: _Place) -> SearchHit:
         entry, chunk = place.entry, place.chunk
         snippet, highlights = self._snippet(chunk)
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
         hit = SearchHit(
             rank=rank,
-            score=entry.score,
+            score=score,
             chunk_id=entry.chunk_id,
             doc_id=chunk.doc_id,
             doc_path=chunk.path,

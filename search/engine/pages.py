@@ -18,7 +18,7 @@ from search.metrics import PAGES
 from search.retrieval.deadline import is_over
 from search.retrieval.fusion.post_fusion import cap_per_file
 from search.retrieval.fusion.ranking import RankedEntry
-from search.retrieval.types import MAX_K, SearchQuery, SearchResult
+from search.retrieval.types import MAX_K, SearchQuery, SearchResult, Sort
 from search.settings.search_settings import SearchSettings
 
 
@@ -35,7 +35,7 @@ def fetch_next_page(
     """
     started = time.perf_counter()
     snapshot, position = load_list(cursor, workspace.pk, caller)
-    query = replace(snapshot.query, k=k or snapshot.query.k)
+    query = replace(snapshot.query, k=k or snapshot.query.k, sort=Sort.RELEVANCE)
     scope, query = apply_operators(workspace, resolve_scope(workspace, query.filters, reader), query)
     entries = _read_entries(scope, snapshot, position, query.k + 1)
     is_longer = len(entries) <= query.k and snapshot.is_cut and snapshot.window < MAX_K and not is_over()
@@ -45,7 +45,7 @@ def fetch_next_page(
     builder = HitBuilder(
         workspace,
         scope,
-        query,
+        replace(query, sort=snapshot.query.sort),
         None,
         space=snapshot.space,
         index_version=snapshot.result.index_version,
@@ -70,7 +70,8 @@ def _read_entries(
     """Return up to `count` visible entries of a list from a position on."""
     chunk_ids = snapshot.ranking.ids(position)
     visible = read_documents(scope, chunk_ids) if chunk_ids else {}
-    return list(islice(snapshot.ranking.entries(position, visible), count))
+    limits_scores = snapshot.query.sort is Sort.RELEVANCE
+    return list(islice(snapshot.ranking.entries(position, visible, limits_scores=limits_scores), count))
 
 
 def _lengthen(

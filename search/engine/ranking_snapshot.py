@@ -88,15 +88,19 @@ class RankingSnapshot:
         """Return the chunk ids from entry `start` on, counted from 0."""
         return unpack_ids(np.frombuffer(self.chunk_ids, ID)[self._place_of(start) :])
 
-    def entries(self, start: int, visible: Container[str] | None = None) -> Iterator[RankedEntry]:
+    def entries(
+        self, start: int, visible: Container[str] | None = None, *, limits_scores: bool = False
+    ) -> Iterator[RankedEntry]:
         """Return the entries from number `start` on, counted from 0, as they were ranked.
 
         Chunks that are not `visible` are left out (None: all are); of a document the next section is taken.
+        With `limits_scores` none has a higher score than one before it.
         """
         place = self._place_of(start)
         numbers = self.columns.get(_DOCUMENT)
+        most = self._least_scores() if limits_scores else np.ones(len(self))
         passages = (
-            self._entry(place, chunk_id)
+            self._entry(place, chunk_id, float(most[place]))
             for place, chunk_id in enumerate(self.ids(start), start=place)
             if visible is None or chunk_id in visible
         )
@@ -110,10 +114,22 @@ class RankingSnapshot:
         numbers = self.columns.get(_DOCUMENT)
         return entry if numbers is None else int(np.searchsorted(numbers, entry + 1))
 
-    def _entry(self, place: int, chunk_id: str) -> RankedEntry:
+    def _least_scores(self) -> np.ndarray:
+        """Return (n,) float64, the least score of the entries up to each place; sections don't count."""
+        scores = np.asarray(self.columns["fusion_score"], np.float64)
+        if "rerank_score" in self.columns:
+            reranked = np.asarray(self.columns["rerank_score"], np.float64)
+            scores = np.where(np.isnan(reranked), scores, reranked)
+        if _DOCUMENT in self.columns:
+            scores = np.where(np.diff(self.columns[_DOCUMENT], prepend=0), scores, np.inf)
+        least: np.ndarray = np.minimum.accumulate(scores)
+        return least
+
+    def _entry(self, place: int, chunk_id: str, most: float) -> RankedEntry:
         detail, numbers = self._detail(place), self.columns.get(_DOCUMENT)
         rank = place + 1 if numbers is None else int(numbers[place])
-        return RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.score, retrieval=detail)
+        score = min(detail.score, most)
+        return RankedEntry(rank=rank, chunk_id=chunk_id, score=score, retrieval=detail)
 
     def to_bytes(self) -> bytes:
         """Return the ids, followed by the columns in the order of `columns`."""
@@ -163,8 +179,17 @@ def _encode_number(name: str, detail: RetrievalDetail) -> float:
 _LENGTH = struct.Struct(">I")
 # What later pages need.
 _QUERY_FIELDS = (
-    *("text", "operators", "mode", "fusion", "exact", "prefix", "group", "recency", "k", "snippet_chars"),
-    *("include", "max_text_chars", "cutoff", "floor", "needs_words", "per_file_cap", "rerank"),
+    *("text", "operators", "mode", "fusion", "exact", "prefix", "group", "sort", "recency", "k"),
+    *(
+        "snippet_chars",
+        "include",
+        "max_text_chars",
+        "cutoff",
+        "floor",
+        "needs_words",
+        "per_file_cap",
+        "rerank",
+    ),
 )
 _CHANNELS = ("vector", "lexical", "rerank")
 _query_values = attrgetter(*_QUERY_FIELDS)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from math import ceil
 from operator import attrgetter
 from typing import Any
@@ -99,8 +99,12 @@ def search_several(
         results[number] = _search_one(accesses[number], replace(queries[number], k=limits[number]))
     if longer:
         merged = sorted(chain(*_place_hits(accesses, results, sort)), key=_place_of)
+    hits = tuple(merged[:k])
+    if sort is Sort.RELEVANCE:
+        for each, score in zip(hits, accumulate([each.hit.score for each in hits], min), strict=True):
+            each.hit.score = score
     return SeveralResults(
-        hits=tuple(merged[:k]),
+        hits=hits,
         by_workspace=tuple(
             (access, result) for access, result in zip(accesses, results, strict=True) if result is not None
         ),

@@ -217,7 +217,7 @@ class RetrievalDetail:
 
     @property
     def score(self) -> float:
-        """Return the key that orders the list: the rerank score where rerank ran, else the fusion score."""
+        """Return the rerank score where rerank ran, else the fusion score."""
         return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
@@ -241,7 +241,8 @@ class SearchHit:
     """A chunk found by a search, as the caller sees it."""
 
     rank: Rank
-    #: The key that orders the list; higher is better.
+    #: Higher is better. In a list by relevance no hit has a higher one than a hit before it; `retrieval` has
+    #: what it was before that. It doesn't order lists by date or title.
     score: Score
     chunk_id: HexId
     doc_id: HexId

@@ -86,7 +86,9 @@ def test_merged_hits_equal_the_merge_of_complete_lists(make_spaces, sizes):
             k=k,
             per_workspace=10,
         )
-        given = [(each.hit.rank, -each.hit.score) for each in found.hits]
+        given = [(each.hit.rank, -each.hit.retrieval.score) for each in found.hits]
+        scores = [each.hit.score for each in found.hits]
+        assert scores == sorted(scores, reverse=True)
         assert given == [(rank, score) for rank, score, *_ in sorted(whole)][:k]
         assert {(each.workspace.slug, each.hit.doc_path) for each in found.hits} <= {
             (slug, path) for *_, slug, path in whole
