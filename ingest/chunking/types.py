@@ -8,7 +8,7 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.types import LineSpan, ParsedDocument
 
 #: incremented whenever the same document would yield other chunks
-CHUNKER_VERSION: Final = "c6"
+CHUNKER_VERSION: Final = "c7"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
 #: a section of prose with fewer tokens shares a chunk with its neighbours

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from ingest.chunking.chunker import Chunker
+from ingest.chunking.lines import comparable
 from ingest.chunking.types import ChunkDraft
 from ingest.digest.digester import Digester
 from ingest.parsers.registry import parse
@@ -16,9 +17,17 @@ ChunkFile = Callable[[str | bytes, str], list[ChunkDraft]]
 ChunkParsed = Callable[[ParsedDocument, str], list[ChunkDraft]]
 
 
+class ComparableCounter(TokenCounter):
+    """The tokenizer, for texts of every script as the chunker measures them."""
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return the offsets of the tokens in the comparable text."""
+        return super().offsets(comparable(text))
+
+
 @pytest.fixture(scope="session")
 def exact_counter() -> TokenCounter:
-    return TokenCounter()
+    return ComparableCounter()
 
 
 @pytest.fixture(scope="session")

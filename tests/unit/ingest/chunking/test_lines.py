@@ -1,7 +1,8 @@
-"""Token counts equal the tokenizer's, at bounded cost."""
+"""Token counts equal the tokenizer's, or are comparable in other scripts, at bounded cost."""
 
 import base64
 import random
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,21 @@ def test_marks_and_removed_characters_count_as_in_the_tokenizer(exact_counter, s
     ]:
         with subtests.test(case=ascii(text[:40])):
             assert counts.count_each([text]) == [exact_counter.count(text)]
+
+
+def test_letters_of_other_scripts_count_about_as_much_as_the_same_text_in_english():
+    counts = TokenCounts(TokenCounter())
+    english = counts.count("The server answers every request that it receives from the browser.")
+    for text in (
+        "서버는 브라우저에서 받은 모든 요청에 응답합니다.",
+        "Сервер отвечает на каждый запрос, полученный от браузера.",
+        "يجيب الخادم على كل طلب يتلقاه من المتصفح.",
+        "Ο διακομιστής απαντά σε κάθε αίτημα που λαμβάνει από τον περιηγητή.",
+        "เซิร์ฟเวอร์ตอบทุกคำขอที่ได้รับจากเบราว์เซอร์",
+        "服务器回答从浏览器收到的每个请求。",
+    ):
+        assert english <= counts.count(text) <= 3 * english, text
+    assert counts.count("한국") == counts.count(unicodedata.normalize("NFD", "한국")) == 2
 
 
 def test_cache_is_bounded(exact_counter):
