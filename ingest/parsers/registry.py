@@ -65,9 +65,9 @@ Parser = Callable[[bytes, FileType], Outline]
 #: parsers by name with their versions, incremented whenever one returns other lines, blocks, titles or
 #: languages for the same bytes
 _PARSERS: Final[Mapping[str, tuple[Parser, int]]] = {
-    "markdown": (parse_markdown, 4),
+    "markdown": (parse_markdown, 5),
     "html": (parse_html, 6),
-    "rst": (parse_rst, 2),
+    "rst": (parse_rst, 3),
     "asciidoc": (parse_asciidoc, 1),
     "mediawiki": (parse_mediawiki, 2),
     "org": (parse_org, 1),
@@ -100,7 +100,7 @@ _PARSERS: Final[Mapping[str, tuple[Parser, int]]] = {
     "gettext": (parse_gettext, 1),
     "structured": (parse_structured, 4),
     "code": (parse_code, 4),
-    "text": (parse_text, 3),
+    "text": (parse_text, 4),
 }
 PARSERS: Final[Mapping[str, Parser]] = {name: parser for name, (parser, _) in _PARSERS.items()}
 PARSER_VERSIONS: Final[Mapping[str, int]] = {name: version for name, (_, version) in _PARSERS.items()}

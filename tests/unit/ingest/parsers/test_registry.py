@@ -18,8 +18,8 @@ from tests.support.archives import tar_of, zip_of
 
 def test_version_names_the_whole_ladder():
     assert set(PARSERS) == set(PARSER_VERSIONS)
-    assert parser_version_for("a.md") == "markdown/4+text/3"
-    assert parser_version_for("src/a.py") == "code/4+text/3"
+    assert parser_version_for("a.md") == "markdown/5+text/4"
+    assert parser_version_for("src/a.py") == "code/4+text/4"
 
 
 @pytest.mark.parametrize("version", [1, 10_000_000_000])
