@@ -28,6 +28,7 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from kebab.uuids import parse_uuid
+from search.mirror.sync.snapshot import LATEST_TOKENS
 from search.models import Source, SourceVersion, is_readable
 from search.retrieval.query.conditions import Comparison, Condition, NamedCondition
 from search.retrieval.query.filters import SearchFilters
@@ -54,6 +55,8 @@ class SearchScope:
     filters: SearchFilters
     #: The head of the change log at the start of the search.
     head_seq: int
+    #: Tokens of the latest changes, newest first; they tell histories of the log apart.
+    tokens: Sequence[int] = ()
     #: None before the workspace's first vector.
     space: LiveSpace | None
     #: The sources allowed by the filters and the reader's rights; None: any source.
@@ -68,6 +71,11 @@ class SearchScope:
     operators: QueryOperators | None = None
     #: The workspace's search rules.
     rules: SearchRules = NO_RULES
+
+    @property
+    def head(self) -> tuple[int, int]:
+        """Return number and token of the head, 0 and 0 before the first change."""
+        return self.head_seq, self.tokens[0] if self.tokens else 0
 
     @cached_property
     def filter_conditions(self) -> tuple[NamedCondition, ...]:
@@ -117,11 +125,12 @@ def resolve_scope(
     rows = _scope_query(reader.reads_all, bool(filters.source)).fetch(values)
     if not rows:
         raise Workspace.DoesNotExist(f"The workspace {workspace.pk} is gone.")
-    head_seq, is_tagged, space, readable, named = rows[0]
+    head_seq, tokens, is_tagged, space, readable, named = rows[0]
     return SearchScope(
         workspace_id=workspace.pk,
         filters=filters,
         head_seq=head_seq,
+        tokens=tokens,
         space=None if space is None else LiveSpace(**orjson.loads(space)),
         sources=_parse_sources(named if filters.source else readable),
         readable=_parse_sources(readable),
@@ -138,12 +147,12 @@ def _scope_query(reads_all: bool, is_narrowed: bool) -> CompiledQuery:
     space = live_spaces(OuterRef("pk")).values(columns=SPACE_AS_JSON)
     return compile_queryset(
         Workspace.objects.filter(pk=Param("workspace", UUIDField()))
-        .annotate(is_tagged=Exists(tagged), space=Subquery(space))
+        .annotate(latest_tokens=LATEST_TOKENS, is_tagged=Exists(tagged), space=Subquery(space))
         .annotate(
             readable=_NULL if reads_all else _readable_sources(),
             named=_named_sources(reads_all) if is_narrowed else _NULL,
         )
-        .values_list("head_seq", "is_tagged", "space", "readable", "named"),
+        .values_list("head_seq", "latest_tokens", "is_tagged", "space", "readable", "named"),
         is_prepared=True,
     )
 

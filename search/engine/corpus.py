@@ -65,7 +65,7 @@ class Corpus:
         """Return whether the mirror shows the head of the log that the scope saw, and is trusted."""
         if not failpoints.is_on("readback"):
             return True
-        return self.trusts_mirror and view.seq == self.scope.head_seq
+        return self.trusts_mirror and view.position == self.scope.head
 
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return which of the chunks are visible: by the mirror if it is current, else by Postgres."""

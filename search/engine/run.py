@@ -67,8 +67,8 @@ class Run:
     #: The number of fused candidates considered, and whether there may be others that belong into the list.
     window: int
     is_cut: bool
-    #: The change at which its candidates were found.
-    seq: int
+    #: Number and token of the change at which its candidates were found.
+    position: tuple[int, int]
     #: Whether a candidate was no longer visible when it was checked, or read.
     has_lost_candidates: bool
     lexical_total: LexicalTotal | None
@@ -176,7 +176,7 @@ def _run(
         version=version,
         window=window,
         is_cut=is_cut,
-        seq=_seq(corpus, query, view),
+        position=_position(corpus, query, view),
         has_lost_candidates=not (ranked.is_whole and after.is_whole and page.is_whole),
         lexical_total=words.total if isinstance(words, LexicalResult) else None,
         vector_window=_vector_window(ranked, window),
@@ -241,10 +241,10 @@ def _apply_stages(
     return replace(after, is_whole=after.is_whole and is_whole, is_cut=is_cut)
 
 
-def _seq(corpus: Corpus, query: SearchQuery, view: MirrorView | None) -> int:
+def _position(corpus: Corpus, query: SearchQuery, view: MirrorView | None) -> tuple[int, int]:
     if view is not None:
-        return view.seq
-    return corpus.scope.head_seq if query.mode is Mode.VECTOR or is_blank(query) else 0
+        return view.position
+    return corpus.scope.head if query.mode is Mode.VECTOR or is_blank(query) else (0, 0)
 
 
 def list_end(window: int) -> str:

@@ -28,7 +28,7 @@ from search.engine.time_limit import limited_search
 from search.metrics import count_search, stage
 from search.mirror import local_mirrors
 from search.mirror.files import MirrorError
-from search.mirror.sync.snapshot import analysis_for
+from search.mirror.sync.snapshot import analysis_for, read_head, read_token
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
@@ -52,43 +52,55 @@ class Attempt(Protocol):
         """Return whether a candidate was no longer visible in the read-back."""
 
     @property
-    def seq(self) -> int:
-        """Return the change at which its candidates were found."""
+    def position(self) -> tuple[int, int]:
+        """Return number and token of the change at which its candidates were found."""
 
 
 A = TypeVar("A", bound=Attempt)
 
 
-def retry_until_current(scope: SearchScope, attempt: Callable[[SearchScope], A]) -> tuple[SearchScope, A]:
+def retry_until_current(
+    scope: SearchScope, attempt: Callable[[SearchScope], A]
+) -> tuple[SearchScope, A, bool]:
     """Run a search under `scope` until no write has overtaken it; only once if it waits for no change.
 
-    Return the scope, with the current head of the log, and the last attempt; an attempt behind that head may
-    have missed something. Raises Workspace.DoesNotExist.
+    Return the scope, with the current head of the log, the last attempt, and whether that may have missed
+    nothing but later changes. Raises Workspace.DoesNotExist.
     """
     deadline = time.monotonic() + _LIMIT_S
     found = attempt(scope)
     for _ in range(_MAX_RETRIES):
         scope = _refresh_head(scope, found)
-        if not may_be_incomplete(scope, found):
-            return scope, found
+        if not _may_be_incomplete(scope, found):
+            return scope, found, True
         try:
             local_mirrors.wait_for_seq(
                 scope.workspace_id, scope.head_seq, limit_s=deadline - time.monotonic()
             )
         except NotSearchableYet:
-            return scope, found
+            return scope, found, False
         found = attempt(scope)
-    return _refresh_head(scope, found), found
+    scope = _refresh_head(scope, found)
+    return scope, found, not _may_be_incomplete(scope, found)
 
 
-def may_be_incomplete(scope: SearchScope, found: Attempt) -> bool:
-    """Return whether an attempt of `retry_until_current` with this scope may have missed chunks.
+def _may_be_incomplete(scope: SearchScope, found: Attempt) -> bool:
+    """Return whether an attempt may have missed chunks: a write overtook it, or its mirror left the log.
 
-    It always may if its mirror is ahead of the log: the mirror followed a log that a restore has replaced.
+    Such a mirror followed a log that a restore or a failover has replaced.
     """
-    if found.seq > scope.head_seq:
-        return True
-    return scope.has_waited and found.has_lost_candidates and found.seq < scope.head_seq
+    if found.position == scope.head:
+        return False
+    return (scope.has_waited and found.has_lost_candidates) or not is_in_log(scope, found.position)
+
+
+def is_in_log(scope: SearchScope, position: tuple[int, int]) -> bool:
+    """Return whether a change is of the log that the scope saw; a pruned change is."""
+    seq, token = position
+    behind = scope.head_seq - seq
+    if behind < len(scope.tokens):
+        return behind >= 0 and scope.tokens[behind] == token
+    return seq == 0 or read_token(scope.workspace_id, seq) in {token, 0}
 
 
 def _refresh_head(scope: SearchScope, found: Attempt) -> SearchScope:
@@ -96,10 +108,10 @@ def _refresh_head(scope: SearchScope, found: Attempt) -> SearchScope:
 
     Read it again, too, if the mirror is ahead of the head at the start of the search.
     """
-    if not found.has_lost_candidates and found.seq <= scope.head_seq:
+    if not found.has_lost_candidates and found.position[0] <= scope.head_seq:
         return scope
-    heads = Workspace.objects.values_list("head_seq", flat=True)
-    return replace(scope, head_seq=heads.get(pk=scope.workspace_id))
+    head_seq, tokens = read_head(scope.workspace_id)
+    return replace(scope, head_seq=head_seq, tokens=tokens)
 
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
@@ -166,10 +178,11 @@ def search_in_scope(
     stages = SearchSettings.of(workspace).stages(query, scope.rules.boosts)
     if scope.rules.pins:
         stages = _apply_pins(scope, query, stages)
-    scope, run = retry_until_current(scope, partial(run_visible, workspace, query, stages, with_snippets))
-    if run.seq != scope.head_seq:
+    scope, run, is_whole = retry_until_current(
+        scope, partial(run_visible, workspace, query, stages, with_snippets)
+    )
+    if run.position != scope.head:
         local_mirrors.trigger_sync(workspace.pk)
-    is_whole = not may_be_incomplete(scope, run)
     result = _build_result(query, run, scope=scope, is_whole=is_whole)
     are_staged = stages.are_any
     may_go_on = run.is_cut and run.window < MAX_K
@@ -254,8 +267,8 @@ def _build_result(query: SearchQuery, run: Run, *, scope: SearchScope, is_whole:
         query=query.text,
         mode=query.mode,
         index_version=run.version,
-        seq=run.seq,
-        lag=max(0, scope.head_seq - run.seq),
+        seq=run.position[0],
+        lag=max(0, scope.head_seq - run.position[0]),
         took_ms=0.0,
         degraded=_degraded_legs(run, is_whole),
         warnings=run.warnings,

@@ -23,7 +23,7 @@ from search.mirror.connections import ReaderPool
 from search.mirror.files import MirrorBusy, MirrorError, MirrorFiles, SyncTakesLong
 from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.snapshot import read_token
-from search.mirror.sync.sync import applied_seq, applied_token, sync_mirror
+from search.mirror.sync.sync import applied_position, sync_mirror
 from search.retrieval.deadline import seconds_left
 from search.retrieval.errors import NotSearchableYet
 
@@ -101,7 +101,7 @@ def _position(workspace_id: uuid.UUID) -> tuple[int, int]:
     """Return number and token of the last change that the mirror has applied; 0 and 0 without a mirror."""
     try:
         with reader_pool().reader(mirror_files(workspace_id).current()) as reader:
-            return applied_seq(reader), applied_token(reader)
+            return applied_position(reader)
     except MirrorError:
         return 0, 0
 

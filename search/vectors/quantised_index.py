@@ -63,7 +63,7 @@ class OpenCodes:
     file_identity: tuple[int, int]
     since: list[CodeTable] = field(default_factory=list)
     #: The epoch of the space and the head of the log at the last update.
-    seen: tuple[int, int] = (-1, -1)
+    seen: tuple[int, tuple[int, int] | None] = (-1, None)
     used_s: float = field(default_factory=time.monotonic)
     lock: Lock = field(default_factory=Lock)
 
@@ -107,7 +107,7 @@ class CodeCache:
             entry = self._open(scope.workspace_id, space)
         if entry is None:
             return None
-        if not self._catch_up(entry, scope.workspace_id, space, scope.head_seq):
+        if not self._catch_up(entry, scope.workspace_id, space, scope.head):
             self._close(space.space_id)
             self._build_in_background(scope.workspace_id, space)
             return None
@@ -123,7 +123,7 @@ class CodeCache:
     def prepare(self, workspace: Workspace, space: LiveSpace) -> None:
         """Build a space's file, unless it has one that is nearly complete, before searches need it."""
         entry = self._get(space.space_id) or self._open(workspace.pk, space)
-        is_near = entry is not None and self._catch_up(entry, workspace.pk, space, workspace.head_seq)
+        is_near = entry is not None and self._catch_up(entry, workspace.pk, space, None)
         if entry is None or not is_near or entry.is_outgrown:
             self.build(workspace.pk, space)
 
@@ -155,10 +155,12 @@ class CodeCache:
         self._path(workspace_id, space).unlink(missing_ok=True)
         self._suspend(space.space_id)
 
-    def _catch_up(self, entry: OpenCodes, workspace_id: uuid.UUID, space: LiveSpace, head_seq: int) -> bool:
+    def _catch_up(
+        self, entry: OpenCodes, workspace_id: uuid.UUID, space: LiveSpace, head: tuple[int, int] | None
+    ) -> bool:
         """Add new vectors; return False if they are too many, or the database has been restored."""
-        target = (space.epoch, head_seq)
-        if entry.seen == target:
+        target = (space.epoch, head)
+        if head is not None and entry.seen == target:
             return True
         with entry.lock:
             rows, now = read_rows_since(workspace_id, space, entry.place, limit=_MOST_AT_ONCE)

@@ -19,7 +19,7 @@ from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
 from search.mirror.files import MirrorAbsent, MirrorDamaged, MirrorFiles
 from search.mirror.postings import Collection
 from search.mirror.schema import analysis_of
-from search.mirror.sync.sync import applied_seq
+from search.mirror.sync.sync import applied_position
 from search.retrieval.deadline import deadline
 from search.retrieval.fusion.copies import NO_KEY, CopyKeys
 from search.retrieval.fusion.legs import unpack_ids
@@ -46,8 +46,9 @@ class MirrorView:
         """Take a connection in a transaction; `limit_s` is that of each block of `limited_time`."""
         self.connection = connection
         self.scope = scope
-        #: The last change that it shows.
-        self.seq = applied_seq(connection)
+        #: Number and token of the last change that it shows.
+        self.position = applied_position(connection)
+        self.seq = self.position[0]
         self._pool = pool
         self._limit_s = limit_s
         self._deadline = float("inf")

@@ -9,8 +9,9 @@ from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet
 
 from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
@@ -178,10 +179,19 @@ def read_analysis(workspace_id: uuid.UUID) -> Analysis:
     return analysis_for(Workspace.objects.get(pk=workspace_id))
 
 
-def read_head(workspace_id: uuid.UUID) -> tuple[int, int]:
-    """Return the head's number and token; the token is 0 before the first change."""
-    head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
-    return head_seq, read_token(workspace_id, head_seq)
+#: The tokens of a workspace's latest changes, newest first; few, as a mirror is rarely further behind.
+LATEST_TOKENS: Final = ArraySubquery(
+    Change.objects.filter(workspace_id=OuterRef("pk"), seq__lte=OuterRef("head_seq"))
+    .order_by("-seq")
+    .values("token")[:8]
+)
+
+
+def read_head(workspace_id: uuid.UUID) -> tuple[int, Sequence[int]]:
+    """Return the head's number and the latest tokens. Raises Workspace.DoesNotExist."""
+    head: tuple[int, Sequence[int]]
+    head = Workspace.objects.values_list("head_seq", LATEST_TOKENS).get(pk=workspace_id)
+    return head
 
 
 def read_token(workspace_id: uuid.UUID, seq: int) -> int:

@@ -118,9 +118,10 @@ def applied_seq(connection: apsw.Connection) -> int:
     return _read_meta(connection, "applied_seq")
 
 
-def applied_token(connection: apsw.Connection) -> int:
-    """Return the token of the last applied change; it distinguishes one history of the log from another."""
-    return _read_meta(connection, "applied_token")
+def applied_position(connection: apsw.Connection) -> tuple[int, int]:
+    """Return number and token of the last applied change; the token tells histories of the log apart."""
+    meta = dict(connection.execute(schema.READ_POSITION))
+    return int(meta.get("applied_seq", 0)), int(meta.get("applied_token", 0))
 
 
 def _read_meta(connection: apsw.Connection, key: str) -> int:
@@ -157,10 +158,10 @@ def _follow_log(path: Path, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncR
 
 
 def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
-    applied = applied_seq(connection)
+    applied, token = applied_position(connection)
     with snapshot.postgres_snapshot():
         most = _CHANGES_A_DOCUMENT * _REBUILD_BACKLOG
-        tail = snapshot.read_log(workspace_id, applied, applied_token(connection), most=most)
+        tail = snapshot.read_log(workspace_id, applied, token, most=most)
         if schema.analysis_of(connection) != tail.analysis:
             raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}", why="tokenizer")
         if not tail.is_continuous:
@@ -280,7 +281,7 @@ def _fill_tables(
 ) -> tuple[int, int]:
     documents = 0
     with snapshot.postgres_snapshot(), connection:
-        seq, token = snapshot.read_head(workspace_id)
+        seq, tokens = snapshot.read_head(workspace_id)
         connection.execute(schema.WRITE_META, ("workspace_id", str(workspace_id)))
         applier = Applier(connection)
         for state in snapshot.read_all_documents(workspace_id):
@@ -288,5 +289,5 @@ def _fill_tables(
             documents += 1
             on_document()
         applier.finish()
-        _write_position(connection, seq, token)
+        _write_position(connection, seq, tokens[0] if tokens else 0)
     return documents, seq

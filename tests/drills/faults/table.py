@@ -40,7 +40,7 @@ FAULTS = (
     Fault(
         name="lagging mirror trusted",
         file="search/engine/corpus.py",
-        right="        return self.trusts_mirror and view.seq == self.scope.head_seq",
+        right="        return self.trusts_mirror and view.position == self.scope.head",
         wrong="        return self.trusts_mirror",
         tests=_ENGINE,
     ),

@@ -7,6 +7,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import OperationalError
 
+from kebab.identity.models import Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.workspaces import delete_workspace
 from kebab.runtime import role
@@ -14,6 +15,7 @@ from search.corpus.blobs import blob_name, store_blob
 from search.mirror import local_mirrors, schema
 from search.mirror.sync import sync as mirror_sync
 from search.mirror.sync.sync import sync_mirror
+from search.models import Change, Document
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
 from tests.integration.search.mirror.inspection import tampering
@@ -115,6 +117,34 @@ def test_search_on_a_mirror_ahead_of_the_log_reports_a_degraded_lexical_leg(ahea
     ask(ahead, "apple")
     finish_syncs()
     assert ask(ahead, "apple").degraded == ()
+
+
+@pytest.fixture
+def on_another_history(workspace):
+    """Return a workspace whose log a failover has replaced behind change 1; its mirror is at change 2."""
+    write(workspace, "a.md", "apple")
+    write(workspace, "lost.md", "apple")
+    sync(workspace)
+    Document.objects.in_workspace(workspace).filter(path="lost.md").delete()
+    Change.objects.in_workspace(workspace).filter(seq=2).delete()
+    Workspace.objects.filter(pk=workspace.pk).update(head_seq=1)
+    return workspace
+
+
+@pytest.mark.parametrize("written", [["b.md"], ["b.md", "c.md"]])
+@pytest.mark.parametrize("mode", [Mode.LEXICAL, Mode.HYBRID])
+def test_mirror_of_another_history_never_passes_for_current(on_another_history, written, mode, monkeypatch):
+    for path in written:
+        write(on_another_history, path, "apple")
+    monkeypatch.setattr("search.engine.search._LIMIT_S", 0)
+    with local_mirrors.mirror_files(on_another_history.pk).write_lock():
+        assert "lexical" in ask(on_another_history, "apple", mode=mode).degraded
+    finish_syncs()
+    ask(on_another_history, "apple", mode=mode)
+    finish_syncs()
+    result = ask(on_another_history, "apple", mode=mode)
+    assert sorted(paths(result)) == ["a.md", *written]
+    assert (result.lag, "lexical" in result.degraded) == (0, False)
 
 
 def test_change_that_is_not_mirrored_in_time_is_named(workspace, settings):
