@@ -315,7 +315,7 @@ CORS_ALLOW_HEADERS = (
     "mcp-protocol-version",
 )
 CORS_EXPOSE_HEADERS = (
-    *("Idempotency-Replayed", "Kebab-Seq", "Link", "Location"),
+    *("Idempotency-Replayed", "Kebab-Seq", "Kebab-Seq-Token", "Link", "Location"),
     *("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"),
 )
 CORS_PREFLIGHT_MAX_AGE = 3_600

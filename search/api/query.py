@@ -9,6 +9,7 @@ from kebab.errors import FieldError, Forbidden
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from search.api.query_fields import FACET_NAMES
+from search.corpus.seq_tokens import read_token
 from search.engine.facets import MAX_VALUES, count_facets
 from search.engine.pages import fetch_next_page
 from search.engine.search import search, wait_until_searchable
@@ -16,7 +17,7 @@ from search.engine.time_limit import limited_search
 from search.mirror.query.attributes import METADATA
 from search.models import Door
 from search.query_log.recorder import record_query
-from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
+from search.retrieval.errors import InvalidFilter, InvalidQuery, SequenceUnknown, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.conditions import METADATA_PREFIX
 from search.retrieval.query.filter_codec import filters_from_json
@@ -54,23 +55,27 @@ def _run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, 
         with _ErrorsAbout("k"):
             return fetch_next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
-    # Before the time of the search begins.
-    wait_until_searchable(workspace, awaited_seq(workspace, given))
-    return (_search_and_count if "facets" in given else _search)(access, given, query)
+    seq = awaited_seq(workspace, given)
+    wait_until_searchable(workspace, seq)  # before the time of the search begins
+    return (_search_and_count if "facets" in given else _search)(access, given, query, seq)
 
 
-def _search(access: Access, given: Mapping[str, Any], query: SearchQuery) -> SearchResult:
+def _search(
+    access: Access, given: Mapping[str, Any], query: SearchQuery, min_seq: int | None
+) -> SearchResult:
     workspace, reader, caller = access.workspace, access.reader, access.identity
     with _ErrorsAbout("q"):
-        result = search(workspace, query, reader=reader, min_seq=given.get("min_seq"), caller=caller)
+        result = search(workspace, query, reader=reader, min_seq=min_seq, caller=caller)
     door = Door.API if access.caller.operator is None else Door.CLI
     record_query(workspace, result, door=door, caller=caller)
     return result
 
 
 @limited_search
-def _search_and_count(access: Access, given: Mapping[str, Any], query: SearchQuery) -> SearchResult:
-    result = _search(access, given, query)
+def _search_and_count(
+    access: Access, given: Mapping[str, Any], query: SearchQuery, min_seq: int | None
+) -> SearchResult:
+    result = _search(access, given, query, min_seq)
     with _ErrorsAbout("facets"):
         facets = count_facets(
             access.workspace,
@@ -132,17 +137,24 @@ def _facet_names(given: Sequence[str]) -> list[str]:
 
 
 def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
-    """Return the number of the change to wait for. Raises InvalidQuery if that change doesn't exist yet.
+    """Return the number of the change to wait for. Raises SequenceUnknown if the log has no such change.
 
-    No client can know its number, and waiting for it would hold a thread until the wait times out.
+    Waiting for it would hold a thread until the wait times out. A change may have been lost in a failover or
+    a restore, and its number given to another one since, which only the token tells.
     """
-    seq: int | None = given.get("min_seq")
-    if seq is not None and seq > workspace.head_seq:
+    seq, token = given.get("min_seq") or (None, None)
+    if seq is None:
+        return None
+    is_known = seq <= workspace.head_seq
+    if is_known and token is not None:
+        is_known = read_token(workspace.pk, seq) in {token, 0}  # 0: pruned
+    if not is_known:
         with _ErrorsAbout("min_seq"):
-            raise InvalidQuery(
-                f"There is no change {seq}, the last one is {workspace.head_seq}; give the seq of a write."
+            raise SequenceUnknown(
+                f"Sequence unknown: the log has no such change {seq}, its last one is {workspace.head_seq};"
+                " read again, and repeat the write if it is missing."
             )
-    return seq
+    return int(seq)
 
 
 def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchQuery:

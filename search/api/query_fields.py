@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.http.api.serializers import ShortListField, StrictSerializer, TypedTextField
+from search.corpus.seq_tokens import parse_seq_token
 from search.mirror.query.facets import FACETS
 from search.retrieval.errors import InvalidFilter
 from search.retrieval.query.filter_codec import parse_moment
@@ -98,16 +99,30 @@ class MetadataField(serializers.JSONField):
             self.fail("invalid")
 
 
+@extend_schema_field({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]})
 class AwaitedSeqField(serializers.IntegerField):
-    """The number of the change that must be searchable before the search runs."""
+    """The change that must be searchable before the search runs: number and token, or None."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
             min_value=0,
             max_value=2**63 - 1,
-            help_text="Wait, within a limit, until this change is searchable.",
+            help_text="Wait, within a limit, until this `seq` or, better, `seq_token` is searchable.",
             **options,
         )
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return number and token. Raises ValidationError."""
+        if not isinstance(data, str) or "-" not in data[1:]:
+            return super().to_internal_value(data), None
+        try:
+            return parse_seq_token(data)
+        except ValueError:
+            self.fail("invalid")
+
+    def run_validators(self, value: Any) -> None:
+        """Check the number."""
+        super().run_validators(value[0])
 
 
 class RecencyField(serializers.FloatField):

@@ -76,7 +76,8 @@ def cursor_store() -> CursorStore:
 
 logger = logging.getLogger(__name__)
 
-_STALE = "This cursor opens no list, or none any more: one is kept for 15 minutes. Ask the query again."
+#: The detail of a `StaleCursor`.
+STALE = "This cursor opens no list, or none any more: one is kept for 15 minutes. Ask the query again."
 _UNREACHABLE = "There is no cursor, as Redis can't be reached; for more hits ask again, or for a larger k."
 _NO_ROOM = "There is no cursor, as this caller's lists take all the room they may; ask for a larger k."
 _ID_BYTES = 16
@@ -120,11 +121,11 @@ def load_list(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[Result
     list_id, position = _parse_cursor(cursor)
     content = cursor_store().find(_owner(workspace_id, caller), list_id.hex())
     if content is None:
-        raise StaleCursor(_STALE)
+        raise StaleCursor(STALE)
     try:
         return ResultSnapshot.from_bytes(content), position
     except ValueError as error:
-        raise StaleCursor(_STALE) from error
+        raise StaleCursor(STALE) from error
 
 
 def cursor_at(cursor: str, position: int) -> str:
@@ -153,5 +154,5 @@ def _parse_cursor(cursor: str) -> tuple[bytes, int]:
     try:
         list_id, position = _TOKEN.unpack(bytes.fromhex(cursor))
     except (ValueError, struct.error) as error:
-        raise StaleCursor(_STALE) from error
+        raise StaleCursor(STALE) from error
     return list_id, position

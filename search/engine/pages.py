@@ -7,15 +7,16 @@ from itertools import chain, islice
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
-from search.engine.cursors import add_cursor, cursor_at, load_list
+from search.engine.cursors import STALE, add_cursor, cursor_at, load_list
 from search.engine.hits import HitBuilder
 from search.engine.ranking_snapshot import MAX_PLACES, RankingSnapshot, ResultSnapshot
 from search.engine.readback import find_written, read_documents
 from search.engine.run import list_end
-from search.engine.search import apply_operators, milliseconds_since, run_visible
+from search.engine.search import apply_operators, is_in_log, milliseconds_since, run_visible
 from search.engine.time_limit import limited_search
 from search.metrics import PAGES
 from search.retrieval.deadline import is_over
+from search.retrieval.errors import StaleCursor
 from search.retrieval.fusion.post_fusion import cap_per_file
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import MAX_K, SearchQuery, SearchResult, Sort
@@ -37,6 +38,8 @@ def fetch_next_page(
     snapshot, position = load_list(cursor, workspace.pk, caller)
     query = replace(snapshot.query, k=k or snapshot.query.k, sort=Sort.RELEVANCE)
     scope, query = apply_operators(workspace, resolve_scope(workspace, query.filters, reader), query)
+    if not is_in_log(scope, snapshot.position):
+        raise StaleCursor(STALE)
     entries = _read_entries(scope, snapshot, position, query.k + 1)
     is_longer = len(entries) <= query.k and snapshot.is_cut and snapshot.window < MAX_K and not is_over()
     if is_longer:

@@ -208,6 +208,8 @@ class ResultSnapshot:
     query: SearchQuery
     #: The first page without its hits.
     result: SearchResult
+    #: Number and token of the change at which it was found.
+    position: tuple[int, int] = (0, 0)
     #: The space of the searched vectors.
     space: LiveSpace | None
     ranking: RankingSnapshot
@@ -224,6 +226,7 @@ class ResultSnapshot:
             "channels": self.query.channels and _channel_values(self.query.channels),
             "filters": filters_to_json(self.query.filters),
             "result": to_wire(self.result, include=_RESULT_FIELDS),
+            "position": self.position,
             "space": self.space and to_wire(self.space),
             "places": len(self.ranking),
             "columns": list(self.ranking.columns),
@@ -253,6 +256,7 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
     return ResultSnapshot(
         query=_parse_query(head),
         result=result,
+        position=tuple(head.get("position", (0, 0))),  # absent in lists of earlier versions
         space=None if head["space"] is None else LiveSpace(**head["space"]),
         ranking=RankingSnapshot.from_bytes(result.mode, head["places"], head["columns"], content[start:]),
         window=head["window"],

@@ -19,6 +19,7 @@ from django.conf import settings
 from kebab.identity.models import Workspace
 from kebab.identity.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
+from search.corpus.seq_tokens import read_token
 from search.engine.corpus import Corpus
 from search.engine.cursors import add_cursor
 from search.engine.ranking_snapshot import RankingSnapshot, ResultSnapshot
@@ -28,7 +29,7 @@ from search.engine.time_limit import limited_search
 from search.metrics import count_search, stage
 from search.mirror import local_mirrors
 from search.mirror.files import MirrorError
-from search.mirror.sync.snapshot import analysis_for, read_head, read_token
+from search.mirror.sync.snapshot import analysis_for, read_head
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
@@ -196,6 +197,7 @@ def search_in_scope(
         snapshot = ResultSnapshot(
             query=run.query,
             result=result,
+            position=run.position,
             space=scope.space,
             ranking=ranking,
             window=run.window,

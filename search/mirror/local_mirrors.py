@@ -18,11 +18,11 @@ from kebab.runtime.context_executor import ContextExecutor
 from kebab.runtime.role import COMMAND, own_role
 from kebab.tenancy.current_workspace import acting_in
 from search.access.scope import SearchScope
+from search.corpus.seq_tokens import read_token
 from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
 from search.mirror.files import MirrorBusy, MirrorError, MirrorFiles, SyncTakesLong
 from search.mirror.sync.last_used import UseRecorder
-from search.mirror.sync.snapshot import read_token
 from search.mirror.sync.sync import applied_position, sync_mirror
 from search.retrieval.deadline import seconds_left
 from search.retrieval.errors import NotSearchableYet

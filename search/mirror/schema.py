@@ -131,7 +131,7 @@ def analysis_of(connection: apsw.Connection) -> Analysis:
 
 
 READ_META = "SELECT value FROM meta WHERE key = ?"
-READ_POSITION = "SELECT key, value FROM meta WHERE key IN ('applied_seq', 'applied_token')"
+READ_POSITION = "SELECT key, value FROM meta WHERE key BETWEEN 'applied_seq' AND 'applied_token'"
 WRITE_META = (
     "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 )

@@ -2,6 +2,7 @@
 
 SearchError
 ├── InvalidQuery          400
+│   └── SequenceUnknown   400
 ├── InvalidFilter         400
 │   └── InvalidGlob       400
 ├── InvalidCitation       400
@@ -38,6 +39,12 @@ class InvalidQuery(SearchError):
     """The query, or one of its parameters, can't be understood."""
 
     code = "invalid_query"
+
+
+class SequenceUnknown(InvalidQuery):
+    """The log has no such change: nobody was given its number, or a restore or a failover lost it."""
+
+    code = "sequence_unknown"
 
 
 class InvalidFilter(SearchError):

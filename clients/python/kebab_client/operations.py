@@ -84,7 +84,7 @@ class Operations:
         accepted: Accepted = yield from _json(sent)
         if wait and accepted["seq"] is None:
             accepted["job"] = yield from _ended_job(workspace, accepted["job"]["id"], None)
-            accepted["seq"] = accepted["job"]["seq"]
+            accepted["seq"], accepted["seq_token"] = accepted["job"]["seq"], accepted["job"].get("seq_token")
         return accepted
 
     @Operation

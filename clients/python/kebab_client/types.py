@@ -37,7 +37,7 @@ class AskOptions(TypedDict, total=False):
     mode: Mode
     k: int
     filters: Filters
-    min_seq: int
+    min_seq: int | str
     conversation_id: str
     recency: float
 
@@ -73,7 +73,7 @@ class SearchOptions(RankingOptions, total=False):
     max_facet_values: int
     explain: bool
     why_not: str
-    min_seq: int
+    min_seq: int | str
 
 
 class SeveralOptions(RankingOptions, total=False):
@@ -99,7 +99,7 @@ class ContextOptions(TypedDict, total=False):
     expand: Mapping[str, Any]
     by_file: bool
     response_mode: Literal["text", "overview"]
-    min_seq: int
+    min_seq: int | str
 
 
 class DocumentsOptions(TypedDict, total=False):
@@ -323,6 +323,7 @@ class Job(TypedDict):
     started_at: str | None
     finished_at: str | None
     report: NotRequired[dict[str, Any] | None]
+    seq_token: NotRequired[str | None]
 
 
 class PlacedDocument(TypedDict):
@@ -340,6 +341,7 @@ class Accepted(TypedDict):
     document: PlacedDocument | None
     job: Job
     seq: int | None
+    seq_token: str | None
 
 
 class BulkResult(TypedDict):

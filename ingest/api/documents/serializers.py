@@ -241,6 +241,7 @@ class AcceptedSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField(
         allow_null=True, help_text="The change from which on it is found; null until then."
     )
+    seq_token = serializers.CharField(allow_null=True, help_text="`seq` with the token of its history.")
 
 
 def parse_upload(request: Request) -> Upload | ArchiveUpload:

@@ -37,6 +37,7 @@ from kebab.identity.models import Role, TokenScope
 from search.api.documents import READ, DocumentView
 from search.api.querysets import get_document
 from search.api.serializers import DocumentSerializer
+from search.corpus.seq_tokens import read_seq_token
 
 CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 _ORDERS: Final = {
@@ -117,10 +118,11 @@ class OneDocumentView(DocumentView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
-        """Delete an uploaded document. The header `Kebab-Seq` has the number of the change."""
+        """Delete an uploaded document. `Kebab-Seq` and `Kebab-Seq-Token` are headers with its change."""
         document = get_document(self.workspace, self.access.reader, doc_id)
         seq = delete_document(self.access, document)
-        return Response(status=204, headers={"Kebab-Seq": str(seq)})
+        token = read_seq_token(self.workspace.pk, seq)
+        return Response(status=204, headers={"Kebab-Seq": str(seq), "Kebab-Seq-Token": str(token)})
 
 
 def submit_upload(access: Access, upload: Upload | ArchiveUpload) -> AcceptedUpload:
@@ -133,11 +135,12 @@ def submit_upload(access: Access, upload: Upload | ArchiveUpload) -> AcceptedUpl
 
 def accepted_body(access: Access, accepted: AcceptedUpload, ended: Job | None) -> dict[str, Any]:
     """Return the body that tells of an upload and its job, which may have `ended`."""
-    place = accepted.place
+    place, seq = accepted.place, None if ended is None else ended.seq
     return {
         "document": None if place is None else PlacedDocumentSerializer(place).data,
         "job": JobSerializer(get_job(access, accepted.job.pk)).data,
-        "seq": None if ended is None else ended.seq,
+        "seq": seq,
+        "seq_token": read_seq_token(access.workspace.pk, seq),
     }
 
 

@@ -12,6 +12,7 @@ from kebab.http.api.openapi_schema import wire_component
 from kebab.http.api.serializers import NullableTextField
 from kebab.http.api.views import PageQuery
 from search.api.serializers import OmissionSerializer
+from search.corpus.seq_tokens import read_seq_token
 
 
 class JobSerializer(serializers.Serializer[Job]):
@@ -73,11 +74,16 @@ class ReportedJobSerializer(JobSerializer):
     """A job with its report."""
 
     report = serializers.SerializerMethodField(help_text="ingest_report.v1 of a sync or an upload.")
+    seq_token = serializers.SerializerMethodField(help_text="`seq` with the token of its history.")
 
     @extend_schema_field({"anyOf": [wire_component("ingest_report.v1"), {"type": "null"}]})
     def get_report(self, job: Job) -> dict[str, Any] | None:
         """Return the report so far."""
         return ingest_report(job) if job.kind in READS_DOCUMENTS else None
+
+    def get_seq_token(self, job: Job) -> str | None:
+        """Return what a search takes as `min_seq`."""
+        return read_seq_token(job.workspace_id, job.seq)
 
 
 class AskedJobSerializer(serializers.Serializer[Any]):

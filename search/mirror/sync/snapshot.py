@@ -194,12 +194,6 @@ def read_head(workspace_id: uuid.UUID) -> tuple[int, Sequence[int]]:
     return head
 
 
-def read_token(workspace_id: uuid.UUID, seq: int) -> int:
-    """Return the token of the change with this number, 0 where the log has none."""
-    tokens = Change.objects.in_workspace(workspace_id).filter(seq=seq).values_list("token", flat=True)
-    return tokens.first() or 0
-
-
 def read_documents(
     workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID]
 ) -> Iterator[tuple[uuid.UUID, DocumentState | None]]:

@@ -120,7 +120,7 @@ def test_deleting_a_document_deletes_its_chunks_and_bytes(client, workspace):
     with pytest.raises(FileNotFoundError):
         open_blob(workspace.pk, document.content_hash)
     local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=10)
-    search = {"q": "zebrafish", "mode": "lexical", "min_seq": response.headers["Kebab-Seq"]}
+    search = {"q": "zebrafish", "mode": "lexical", "min_seq": response.headers["Kebab-Seq-Token"]}
     assert client.get(address(workspace, "/search"), search).json()["hits"] == []
     event = AuditEvent.objects.get(action="document.deleted")
     assert (event.subject, event.detail["id"]) == ("guides/install.md", doc_id)

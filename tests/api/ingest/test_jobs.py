@@ -9,6 +9,7 @@ from ingest.models import Job, JobItem, JobState
 from ingest.progress import embedding_rows, eta_s, items_per_s
 from kebab.identity.models import AuditEvent
 from search.corpus import ensure_source
+from search.corpus.seq_tokens import read_seq_token
 from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import address, folder, post_text, run
@@ -95,6 +96,7 @@ def test_upload_has_its_report_before_and_after_its_end(client, workspace):
     workspace.refresh_from_db()
     validate("ingest_report.v1", body["report"])
     assert (body["state"], body["seq"], body["report"]["new"]) == ("succeeded", workspace.head_seq, 1)
+    assert body["seq_token"] == read_seq_token(workspace.pk, body["seq"])
     assert body["source"] == "uploads"
 
 
