@@ -8,6 +8,7 @@ from typing import Final
 from kebab.errors import Problem
 from kebab.health.metrics_access import is_operator, may_read
 from kebab.health.scrape import StoreStatus, probe_stores, scraper
+from kebab.http.api.outages import READ_ONLY
 from kebab.http.api.problems import CONTENT_TYPE as PROBLEM_TYPE
 from kebab.http.api.problems import problem_document
 from kebab.observability.metrics.exposition import CONTENT_TYPE
@@ -57,7 +58,8 @@ def readiness_reply() -> Reply:
         problem = Problem(status=503, code="not_ready", detail=f"Not ready: {', '.join(failed)}.")
         return _refusal(problem, {"Retry-After": str(_RETRY_AFTER_S)}, checks=checks)
     overall = "degraded" if StoreStatus.DEGRADED in checks.values() else "ready"
-    return Reply(body=json.dumps({"status": overall, "checks": checks}).encode())
+    remedy = {"detail": READ_ONLY} if checks.get("writes") is StoreStatus.DEGRADED else {}
+    return Reply(body=json.dumps({"status": overall, "checks": checks, **remedy}).encode())
 
 
 def metrics_reply(peer: str, *, authorization: str, is_forwarded: bool) -> Reply:

@@ -45,6 +45,7 @@ from kebab.observability.metrics.store import process_store
 from kebab.runtime import draining
 from kebab.runtime.role import own_role
 from kebab.stack.paths import DataDirectory
+from kebab.stack.servers.postgres_requirements import is_read_only
 from kebab.stack.servers.redis_client import quick_redis
 from kebab.stack.storage.blob_mark import has_known_mark
 from kebab.stack.supervisor.state import running_state
@@ -142,8 +143,9 @@ def _probes() -> tuple[StoreProbe, ...]:
 def _probe_postgres() -> dict[str, StoreStatus]:
     """Connect outside the pool that requests wait for, and check for this code's migrations."""
     with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
-        is_complete = not find_missing_in(connection)
-    return {"postgres": StoreStatus.OK, "migrations": StoreStatus.OK if is_complete else StoreStatus.FAILED}
+        migrations = StoreStatus.FAILED if find_missing_in(connection) else StoreStatus.OK
+        writes = StoreStatus.DEGRADED if is_read_only(connection) else StoreStatus.OK
+    return {"postgres": StoreStatus.OK, "migrations": migrations, "writes": writes}
 
 
 def _probe_redis() -> dict[str, StoreStatus]:

@@ -32,10 +32,12 @@ from kebab.health.process_checks import (
     check_processes,
     check_turns,
 )
+from kebab.http.api.outages import READ_ONLY
 from kebab.stack.servers.postgres_requirements import (
     MIN_PGVECTOR,
     MIN_POSTGRES,
     PACKAGES,
+    is_read_only,
     pgvector_warning,
 )
 from kebab.stack.servers.redis_client import redis_client
@@ -203,7 +205,11 @@ MIN_SQLITE = (3, 53, 2)
 def check_postgres(repair: bool = False) -> CheckResult:
     """Check that Postgres answers and is new enough."""
     try:
-        return _compare("postgres", postgres_version(), (MIN_POSTGRES,))
+        found = _compare("postgres", postgres_version(), (MIN_POSTGRES,))
+        connection.ensure_connection()
+        if found.status is CheckStatus.OK and is_read_only(connection.connection):
+            return failed_result("postgres", *READ_ONLY.split(". "))
+        return found
     except DatabaseError as error:
         return failed_result(
             "postgres", f"can't be reached: {error}", "Run: kebab up, or check DATABASE_URL."

@@ -3,28 +3,37 @@
 import base64
 import hashlib
 import hmac
+import logging
 import re
 import secrets
+import uuid
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset, load_instance
 from kebab.identity.models import ApiToken, Group, PersonalToken, TokenGroup, TokenScope, User, Workspace
 from kebab.identity.models.token import Token
-from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from kebab.runtime.role import COMMAND, own_role
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere
+
+logger = logging.getLogger(__name__)
 
 _FORM = re.compile(r"\A(kbb|kbp)_([a-z2-7]{12})_([A-Za-z0-9_-]{43})\Z")
 _Token = TypeVar("_Token", bound=Token)
 # A token's last use is written at most this often.
 _LAST_USE_STEP = timedelta(minutes=1)
+# Ids of tokens whose use a thread is about to write; beyond the limit uses are not recorded.
+_pending_uses: set[uuid.UUID] = set()
+_MAX_PENDING_USES = 1_000
 _TOKEN_FIELDS, _WORKSPACE_FIELDS = (
     tuple(field.name for field in model._meta.concrete_fields) for model in (ApiToken, Workspace)
 )
@@ -168,12 +177,37 @@ def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
 
 
 def _record_use(token: ApiToken | PersonalToken) -> None:
+    """Write the use of a token; in a server behind the request, which neither waits for it nor fails."""
     now = timezone.now()
     if token.last_used_at is not None and now - token.last_used_at < _LAST_USE_STEP:
         return
+    if own_role() == COMMAND:
+        _write_use(token, now)
+    elif token.id not in _pending_uses and len(_pending_uses) < _MAX_PENDING_USES:
+        _pending_uses.add(token.id)
+        _use_writer().submit(_write_pending_use, token, now)
+
+
+@cache
+def _use_writer() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="token-use")
+
+
+def _write_pending_use(token: ApiToken | PersonalToken, now: datetime) -> None:
+    try:
+        _write_use(token, now)
+    finally:
+        _pending_uses.discard(token.id)
+        connection.close()
+
+
+def _write_use(token: ApiToken | PersonalToken, now: datetime) -> None:
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _LAST_USE_STEP)
-    if isinstance(token, PersonalToken):
-        PersonalToken.objects.filter(stale, id=token.id).update(last_used_at=now)
-        return
-    with acting_in(token.workspace_id):
-        ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)
+    model, workspace_id = type(token), getattr(token, "workspace_id", None)
+    acting = acting_nowhere() if workspace_id is None else acting_in(workspace_id)
+    try:
+        with acting, transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit TO off")  # no standby is waited for
+            model._default_manager.filter(stale, id=token.id).update(last_used_at=now)
+    except DatabaseError as error:
+        logger.debug("the use of token %s is not recorded: %s", token.prefix, error)

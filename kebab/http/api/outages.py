@@ -1,6 +1,7 @@
 """Mapping of failures of servers and disks, which no request causes, to `ServiceUnavailable`."""
 
 import errno
+from typing import Final
 
 import psycopg
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError
@@ -12,6 +13,11 @@ from kebab.stack.storage.blob_storage import BlobsUnavailable
 #: The exceptions that an `except` clause catches before it calls `outage_of`.
 OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
 
+#: The state of a database that refuses writes, and its remedy.
+READ_ONLY: Final = (
+    "The database is read-only: searches work, nothing can be written. DATABASE_URL has to lead to the"
+    " primary server, without default_transaction_read_only."
+)
 _STORAGE_ERRNOS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT}
 # The process or the machine has no file descriptors or no memory left.
 _BUSY_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
@@ -50,7 +56,9 @@ def _database_outage(error: BaseException) -> ServiceUnavailable | None:
         return ServiceUnavailable("The database took too long; ask for less.", code="timed_out")
     if isinstance(cause, _BUSY):
         return ServiceUnavailable("The database is busy; try again.", code="busy", retry_after_s=1)
-    if isinstance(cause, (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction)):
+    if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
+        return ServiceUnavailable(READ_ONLY, code="database_read_only", retry_after_s=10)
+    if isinstance(cause, psycopg.errors.DiskFull):
         return ServiceUnavailable(
             "The database can't store anything at the moment.", code="storage_full", retry_after_s=60
         )

@@ -9,6 +9,7 @@ from kebab.observability.metrics.instruments import Counter
 _BLAMED: Final = MappingProxyType(
     {
         "database_unavailable": "postgres",
+        "database_read_only": "postgres",
         "timed_out": "postgres",
         "busy": "postgres",
         "redis_unavailable": "redis",

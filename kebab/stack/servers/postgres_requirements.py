@@ -61,6 +61,11 @@ def check_requirements(connection: Connection[Any]) -> None:
         )
 
 
+def is_read_only(connection: Connection[Any]) -> bool:
+    """Return whether new transactions can't write: on a standby, or by a setting."""
+    return connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
+
+
 def pgvector_warning(version: tuple[int, ...]) -> str:
     """Return what is lost with a version of pgvector that is accepted; '' for an advised one."""
     if version >= ADVISED_PGVECTOR:

@@ -70,7 +70,7 @@ class Command(KebabCommand):
             self._prepare(**options)
         except OUTAGES as error:
             outage = outage_of(error)
-            if outage is None or outage.code == "storage_full":
+            if outage is None or outage.code in {"storage_full", "database_read_only"}:
                 raise
             report(error, self._stderr, as_json=self.as_json)
             return Exit.UNHEALTHY

@@ -32,7 +32,7 @@ FAILURES = [
     ("fail/denied", 403, "forbidden"),
     ("database/slow", 503, "timed_out"),
     ("database/disk", 503, "storage_full"),
-    ("database/read_only", 503, "storage_full"),
+    ("database/read_only", 503, "database_read_only"),
     ("database/deadlock", 503, "busy"),
     ("database/range", 400, "invalid_request"),
     ("database/defect", 500, "internal_error"),
