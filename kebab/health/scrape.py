@@ -144,8 +144,8 @@ def _probe_postgres() -> dict[str, StoreStatus]:
     """Connect outside the pool that requests wait for, and check for this code's migrations."""
     with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
         migrations = StoreStatus.FAILED if find_missing_in(connection) else StoreStatus.OK
-        writes = StoreStatus.DEGRADED if is_read_only(connection) else StoreStatus.OK
-    return {"postgres": StoreStatus.OK, "migrations": migrations, "writes": writes}
+        writes = {"writes": StoreStatus.DEGRADED} if is_read_only(connection) else {}
+    return {"postgres": StoreStatus.OK, "migrations": migrations, **writes}
 
 
 def _probe_redis() -> dict[str, StoreStatus]:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from django.conf import settings as django_settings
 
 MODEL = django_settings.BASE_DIR / "deploy" / "capacity.py"
+MANUAL = django_settings.BASE_DIR / "docs" / "operations" / "capacity.md"
 FIGURES = django_settings.BASE_DIR / "docs" / "benchmarks"
 # How far a size that the model has not seen may be from what was measured there, as a factor: bytes nearly
 # repeat, times on shared cores don't.
@@ -142,3 +144,26 @@ def test_model_answers_people_and_programs():
     assert "database" in output
     found = json.loads(ask("--chunks", "1_000_000_000", "--workspaces", "100000", "--json"))
     assert {fleet["name"] for fleet in found["machines"]} == {"database", "search node", "worker"}
+
+
+@pytest.mark.parametrize(
+    "load",
+    [{"workspaces": 1_000}, {"chunks": 10**9, "workspaces": 100_000, "qps": 1_000, "days_to_load": 30}],
+)
+def test_manual_has_the_fleets_of_the_model(capacity, costs, load):
+    rows = [line for line in MANUAL.read_text().splitlines() if line.startswith("|")]
+    fleets = fleets_for(capacity, costs, **load)
+    shown = [f"{each.machines} × {each.machine.vcpus} vCPU" for each in fleets.values()]
+    dollars = round(sum(each.dollars for each in fleets.values()), -2 if "chunks" in load else -1)
+    assert any(all(part in row for part in (*shown, f"${dollars:,.0f} |")) for row in rows)
+
+
+def test_manual_has_the_limits_of_the_model(capacity, costs):
+    found = {
+        float(number) * (1e3 if unit == "" else 1e6)
+        for number, unit in re.findall(
+            r"^\| ([\d.]+)(?:,000)?( million)? chunks in", MANUAL.read_text(), re.M
+        )
+    }
+    expected = [limit.chunks for limit in capacity.limits(costs) if "database's disk" not in limit.what]
+    assert found == {float(f"{chunks:.2g}") for chunks in expected}
