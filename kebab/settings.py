@@ -9,7 +9,6 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from kebab.accounts.configuration import (
@@ -89,7 +88,7 @@ def _encryption_keys() -> list[str]:
 
 
 def _database(url: str, options: str, *, engine: str, **more: Any) -> dict[str, Any]:
-    config: dict[str, Any] = dict(dj_database_url.parse(url, engine=engine))
+    config = addresses.parse_database_url(url, engine)
     config["CONN_MAX_AGE"] = 0
     config["OPTIONS"] = {**CLIENT_TIMEOUTS, **config.get("OPTIONS", {}), "options": options, **more}
     config["TEST"] = {"NAME": text("KEBAB_TEST_DATABASE") or None}
@@ -133,7 +132,11 @@ SECRET_KEY_FALLBACKS = items("KEBAB_SECRET_KEY_FALLBACKS")
 # The first encrypts credentials of sources, all of them decrypt; see kebab/encryption.py.
 KEBAB_ENCRYPTION_KEYS = _encryption_keys()
 DATABASES = _databases()
-REDIS_URL = text("REDIS_URL") or addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
+REDIS_URL = (
+    addresses.check_redis_url(text("REDIS_URL"))
+    if text("REDIS_URL")
+    else addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
+)
 
 # --- Search and ingestion ---------------------------------------------------------------------------------
 KEBAB_EMBEDDER = text("KEBAB_EMBEDDER", "default")
@@ -153,8 +156,7 @@ KEBAB_LEG_LIMIT_MS = whole_number("KEBAB_LEG_LIMIT_MS", 250)
 # All legs and stages of a request's searches; it cuts the limits of each leg.
 KEBAB_SEARCH_LIMIT_MS = positive_number("KEBAB_SEARCH_LIMIT_MS", 2_500)
 KEBAB_SEARCH_STATEMENT_LIMIT_MS = positive_number("KEBAB_SEARCH_STATEMENT_LIMIT_MS", 2_000)
-# Prepare search statements once on each connection; turn it off behind a pooler in transaction mode, like
-# PgBouncer's.
+# Prepare search statements once on each connection; without it their texts are in Postgres' logs.
 KEBAB_PLAN_ONCE = flag("KEBAB_PLAN_ONCE", True)
 KEBAB_RERANKER = text("KEBAB_RERANKER", "none")
 KEBAB_RERANK_URL = text("KEBAB_RERANK_URL")

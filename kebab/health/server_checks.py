@@ -1,8 +1,10 @@
 """Checks of the servers and libraries that Kebab depends on."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
+import psycopg
 import redis
 from django.apps import apps
 from django.conf import settings
@@ -33,10 +35,12 @@ from kebab.health.process_checks import (
     check_turns,
 )
 from kebab.http.api.outages import READ_ONLY
+from kebab.stack.errors import DatabaseUnsuitable
 from kebab.stack.servers.postgres_requirements import (
     MIN_PGVECTOR,
     MIN_POSTGRES,
     PACKAGES,
+    check_sessions,
     is_read_only,
     pgvector_warning,
 )
@@ -49,6 +53,7 @@ from kebab.stack.servers.versions import (
     postgres_version,
     sqlite_version,
 )
+from kebab.tenancy.postgres.pool import connect
 from kebab.tenancy.roles import OWNER, NotTheOwner, application_role, owner_connection
 
 _POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
@@ -206,11 +211,14 @@ def check_postgres(repair: bool = False) -> CheckResult:
     """Check that Postgres answers and is new enough."""
     try:
         found = _compare("postgres", postgres_version(), (MIN_POSTGRES,))
+        check_sessions(partial(connect, connection.settings_dict))
         connection.ensure_connection()
         if found.status is CheckStatus.OK and is_read_only(connection.connection):
             return failed_result("postgres", *READ_ONLY.split(". "))
         return found
-    except DatabaseError as error:
+    except DatabaseUnsuitable as error:
+        return failed_result("postgres", *str(error).split(". "))
+    except (DatabaseError, psycopg.OperationalError) as error:
         return failed_result(
             "postgres", f"can't be reached: {error}", "Run: kebab up, or check DATABASE_URL."
         )

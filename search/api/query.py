@@ -151,7 +151,7 @@ def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
     if not is_known:
         with _ErrorsAbout("min_seq"):
             raise SequenceUnknown(
-                f"Sequence unknown: the log has no such change {seq}, its last one is {workspace.head_seq};"
+                f"Sequence unknown: change {seq} is not in the log, whose last one is {workspace.head_seq};"
                 " read again, and repeat the write if it is missing."
             )
     return int(seq)

@@ -2,12 +2,14 @@
 
 import logging
 import time
+from typing import Any
 
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 from django.db.migrations.loader import MigrationLoader
 
+from kebab.stack.servers.postgres_requirements import check_sessions
 from kebab.tenancy.postgres.pool import connect
 
 logger = logging.getLogger(__name__)
@@ -38,8 +40,9 @@ def wait_until_migrated(*, without_database: bool = False) -> None:
 
 
 def _reason_to_wait(expected: set[tuple[str, str]], *, without_database: bool) -> str:
-    """Return the reason why this process can't start; "" when it can."""
+    """Return the reason why this process can't start; "" when it can. Raises DatabaseUnsuitable."""
     try:
+        check_sessions(_connect)
         missing = sorted(".".join(each) for each in expected - _applied_migrations())
     except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
         return f"the database isn't prepared yet; {_REMEDY}"
@@ -50,6 +53,10 @@ def _reason_to_wait(expected: set[tuple[str, str]], *, without_database: bool) -
     return f"the database lacks {named}; {_REMEDY}" if missing else ""
 
 
+def _connect(**options: Any) -> psycopg.Connection:
+    return connect(settings.DATABASES[DEFAULT_DB_ALIAS], connect_timeout=_ANSWER_LIMIT_S, **options)
+
+
 def _applied_migrations() -> set[tuple[str, str]]:
-    with connect(settings.DATABASES[DEFAULT_DB_ALIAS], connect_timeout=_ANSWER_LIMIT_S) as connection:
+    with _connect() as connection:
         return set(connection.execute("SELECT app, name FROM django_migrations").fetchall())

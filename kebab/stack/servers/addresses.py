@@ -2,7 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 from kebab.stack.paths import runtime_directory, validate_socket_path
 from kebab.stack.servers import secrets
@@ -14,6 +20,8 @@ DATABASE_OWNER = "kebab_owner"
 DATABASE_APPLICATION = "kebab_app"
 #: Postgres names its socket after the port; nothing listens on it.
 POSTGRES_PORT = 5432
+# Of libpq's `target_session_attrs`, those that a standby doesn't have.
+_WRITABLE = frozenset({"read-write", "primary"})
 
 
 def postgres_socket_folder(data_dir: Path, runtime_dir: str = "") -> Path:
@@ -67,3 +75,40 @@ def redis_client_url(url: str) -> str:
     query = parse_qs(parts.query)
     db = query.get("virtual_host", ["0"])[0]
     return f"unix://{parts.netloc}{parts.path}?{urlencode({'db': db})}"
+
+
+def parse_database_url(url: str, engine: str) -> dict[str, Any]:
+    """Return Django's settings of a database by a URL or connection string of libpq, or a dj-database-url.
+
+    Raises:
+        ImproperlyConfigured: it can't be parsed, or names several hosts of which some may refuse writes.
+    """
+    try:
+        given = conninfo_to_dict(url)
+    except ProgrammingError:
+        try:
+            return dict(dj_database_url.parse(url, engine=engine))
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                "The address of the database can't be read; give postgresql://USER:PASSWORD@HOST:PORT/NAME."
+            ) from error
+    has_several = "," in f"{given.get('host')}{given.get('hostaddr')}"
+    if has_several and given.get("target_session_attrs") not in _WRITABLE:
+        raise ImproperlyConfigured(
+            "The address of the database names several hosts, and one may be a standby; Kebab writes: add"
+            " target_session_attrs=read-write, or give one address that always leads to the primary."
+        )
+    names = {"USER": "user", "PASSWORD": "password", "HOST": "host", "NAME": "dbname"}
+    config = {name: given.pop(key, "") for name, key in names.items()}
+    return {"ENGINE": engine, "PORT": str(given.pop("port", "")).strip(","), **config, "OPTIONS": given}
+
+
+def check_redis_url(url: str) -> str:
+    """Return the URL of a Redis. Raises ImproperlyConfigured for a protocol that Kebab does not speak."""
+    scheme = urlsplit(url).scheme
+    if scheme not in {"redis", "rediss", "unix", "redis+socket"}:
+        raise ImproperlyConfigured(
+            f"REDIS_URL begins with {scheme[:20]!r}; give the address of one server, redis:// or rediss://."
+            " With Sentinel that is a proxy which leads to the master."
+        )
+    return url

@@ -1,8 +1,9 @@
 """Requirements of an operator's own Postgres, checked before the first migration."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
-from psycopg import Connection
+from psycopg import Connection, OperationalError
 
 from kebab.stack.errors import DatabaseUnsuitable
 from kebab.stack.servers.versions import parse_version
@@ -59,6 +60,42 @@ def check_requirements(connection: Connection[Any]) -> None:
             f"{user} may not create tables in the database {database}. Run as a superuser:"
             f' psql --command=\'ALTER DATABASE "{database}" OWNER TO "{user}"\''
         )
+
+
+_POOLED: Final = (
+    "DATABASE_URL leads to a pooler that gives connections no session of their own, as pgBouncer does with"
+    " pool_mode = transaction, or drops their settings: timeouts, prepared statements, cursors, locks would"
+    " be lost. Lead it to Postgres itself; each process of Kebab pools its connections."
+)
+# A setting of a new connection, and what a session shows of it.
+_PROBE: Final = "-c lock_timeout=4999"
+_SESSION: Final = "SELECT pg_backend_pid(), current_setting('lock_timeout')"
+_TRIES: Final = 5
+
+
+def check_sessions(connect: Callable[..., Connection[Any]]) -> None:
+    """Check that connections keep their session and its settings.
+
+    `connect` opens one with the given `options`. Behind a pooler the server's process is not the announced
+    one; by transaction it also changes, or serves another open connection.
+    Raises DatabaseUnsuitable, OperationalError.
+    """
+    try:
+        first = connect(options=_PROBE)
+    except OperationalError as error:
+        if "startup parameter" in str(error):
+            raise DatabaseUnsuitable(_POOLED) from error
+        raise
+    with first:
+        session = pid, limit = first.execute(_SESSION).fetchone() or (0, "")
+        is_kept = limit == "4999ms"
+        if is_kept and pid != first.pgconn.backend_pid:
+            with connect(options=_PROBE) as other, other.transaction():
+                is_kept = other.execute(_SESSION).fetchone() != session and all(
+                    first.execute(_SESSION).fetchone() == session for _ in range(_TRIES)
+                )
+    if not is_kept:
+        raise DatabaseUnsuitable(_POOLED)
 
 
 def is_read_only(connection: Connection[Any]) -> bool:

@@ -5,6 +5,7 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -13,6 +14,7 @@ import redis
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import HostUnknown, PortTaken, ServerUnreachable
 from kebab.stack.servers.addresses import redis_client_url
+from kebab.stack.servers.postgres_requirements import check_sessions
 from kebab.tenancy.postgres.pool import connect
 
 _MOST_PORT = 65_535
@@ -25,6 +27,7 @@ def check_external_servers(configuration: StackConfiguration) -> None:
 
     Raises:
         ServerUnreachable: one of them does not answer within five seconds.
+        DatabaseUnsuitable: a pooler in front of Postgres keeps no sessions.
     """
     if not configuration.has_embedded_postgres:
         _check_postgres(configuration.database)
@@ -79,8 +82,8 @@ def is_serving(url: str) -> bool:
 
 def _check_postgres(database: Mapping[str, Any]) -> None:
     try:
-        connect(database, connect_timeout=_LIMIT_S).close()
-    except psycopg.OperationalError as error:
+        check_sessions(partial(connect, database, connect_timeout=_LIMIT_S))
+    except psycopg.Error as error:
         raise ServerUnreachable(
             f"Postgres at {database['HOST']}:{database['PORT'] or 5432} doesn't open the database "
             f"{database['NAME']}; check DATABASE_URL. It said: {str(error).strip()}"
