@@ -1,4 +1,4 @@
-"""Addresses of the embedded servers, which depend on the data directory alone, not on running servers."""
+"""Addresses of the embedded servers, and the reading of those that operators give."""
 
 import re
 from pathlib import Path
