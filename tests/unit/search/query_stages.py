@@ -22,7 +22,7 @@ from search.retrieval.query.parser import check_prefixes, check_size, parse_quer
 from search.retrieval.query.plain_match import build_plain_match, content_units, marked_units
 from search.retrieval.query.rules import compile_rules
 from search.retrieval.query.stopwords import content_terms, is_stop_word
-from search.retrieval.query.titles import numbered_label, title_keys
+from search.retrieval.query.titles import label, title_keys
 from search.retrieval.text.plain_text import PlainText
 from search.retrieval.text.snippet import SnippetBuilder
 from search.retrieval.text.unicode_scripts import RUN, count_words, fold, words_of
@@ -122,7 +122,7 @@ STAGES = {
     "snippet": _mark_snippet,
     "names": lambda text: (exact_terms(text), exact_weight(text, ["a"]), lone_name(text)),
     "namesakes": _rank_names,
-    "titles": lambda text: (title_keys(text), numbered_label(text)),
+    "titles": lambda text: (title_keys(text), label(text), label(text, is_unfinished=True)),
     "spelling": _spell,
     "completion": _complete,
     "rules": lambda text: (_RULES.expand(text), _RULES.pinned(text)),
