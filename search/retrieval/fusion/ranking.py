@@ -239,7 +239,7 @@ def rank_candidates(
     if exact is not None and weights["exact"] < ALONE_WEIGHT and not exact.is_decisive:
         fused_ranks = _lift_common_first(candidates.ranks)
     known: dict[LegName, np.ndarray] = {}
-    bonus: np.ndarray | float = 0.0
+    bonus: np.ndarray | None = None
     if fusion is Fusion.CONVEX:
         known = score_by_legs(candidates, lists)
         if is_foreign is not None and "vector" in lists:
@@ -316,13 +316,13 @@ def _rank_found(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 
 def _comparable(
-    known: Mapping[LegName, np.ndarray], vector_bonus: np.ndarray | float
+    known: Mapping[LegName, np.ndarray], vector_bonus: np.ndarray | None
 ) -> dict[LegName, np.ndarray]:
     # The public lexical score squeezes bm25 below 1, where good and best scores hardly differ.
-    return {
-        name: bm25_magnitudes(each) if name == "lexical" else each + vector_bonus
-        for name, each in known.items()
-    }
+    scores = {name: bm25_magnitudes(each) if name == "lexical" else each for name, each in known.items()}
+    if vector_bonus is not None and "vector" in scores:
+        scores["vector"] = scores["vector"] + vector_bonus
+    return scores
 
 
 def _vectors_at(

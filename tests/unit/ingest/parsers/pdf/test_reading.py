@@ -7,7 +7,7 @@ from tests.support.samples import content_of
 LINK = "<</Type/Annot/Subtype/Link/Rect[{}]/A<</S/URI/URI({})>>>>"
 
 
-def shown(operators):
+def text_object(operators):
     return f"BT /F1 10 Tf 50 700 Td {operators} ET"
 
 
@@ -25,7 +25,7 @@ def test_accents_join_the_letter_that_they_are_drawn_over(subtests):
         (r"(a \264 b, x^2, `so' and ~ 5 or 90\260e) Tj", "a ´ b, x^2, `so' and ~ 5 or 90°e"),
     ]:
         with subtests.test(case=text):
-            assert lines_of(Page(operators=shown(operators))) == [text]
+            assert lines_of(Page(operators=text_object(operators))) == [text]
 
 
 def test_marks_of_notes_stand_apart_from_words(subtests):
@@ -41,7 +41,7 @@ def test_marks_of_notes_stand_apart_from_words(subtests):
         ("the harbour\\271", "", " was", "the harbour ¹ was"),
     ]:
         with subtests.test(case=text):
-            operators = shown(f"({before}) Tj {raised.format(mark) if mark else ''} ({after}) Tj")
+            operators = text_object(f"({before}) Tj {raised.format(mark) if mark else ''} ({after}) Tj")
             assert lines_of(Page(operators=operators)) == [text]
 
 
