@@ -10,6 +10,58 @@ OSError
 └── ContentArchived          a document must be restored from an archive before it can be read
 """
 
+import re
+from functools import cache
+from typing import Final
+
+from django.utils.translation import gettext
+
+
+def _(message: str) -> str:
+    """Mark a message for translation; Django's own function needs settings, which child processes lack."""
+    return message
+
+
+SYNC_FAILED: Final = _("Sync failed, and nothing was changed: %(error)s")
+WRONG_CREDENTIALS: Final = _("%(host)s: wrong user name, password or token%(remark)s.")
+NOTHING_THERE: Final = _("%(host)s has nothing at this address%(remark)s. Check it.")
+UNEXPECTED_ANSWER: Final = _("%(host)s gives an unexpected answer%(remark)s.")
+# Jobs keep messages in English, and pages translate these; the last ones end with an error of `http_client`.
+_MESSAGES: Final = (
+    SYNC_FAILED,
+    WRONG_CREDENTIALS,
+    NOTHING_THERE,
+    UNEXPECTED_ANSWER,
+    _("robots.txt of %(error)s"),
+    _("%(host)s can't be found, or is not public; check the address, or ask the operator to allow it."),
+    _("%(host)s can't be reached."),
+    _("%(host)s did not answer in time."),
+    _("%(host)s shows a certificate that can't be trusted, or speaks no TLS."),
+)
+_PARTS: Final = {"host": r"\S+", "remark": r"(?: \(.*\))?", "error": ".*"}
+
+
+def translate_message(text: str) -> str:
+    """Return the message of a failed job in the reader's language, or as it is without a translation."""
+    for message, pattern in _patterns():
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            if "error" in parts:
+                parts["error"] = translate_message(parts["error"])
+            return gettext(message) % parts
+    return text
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    def compile_message(message: str) -> re.Pattern[str]:
+        literals = re.split(r"%\((\w+)\)s", message)
+        parts = [re.escape(each) for each in literals]
+        parts[1::2] = [f"(?P<{name}>{_PARTS[name]})" for name in literals[1::2]]
+        return re.compile("".join(parts), re.DOTALL)
+
+    return tuple((message, compile_message(message)) for message in _MESSAGES)
+
 
 class ConnectorError(Exception):
     """A source could not be read."""

@@ -9,12 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from ingest.connectors.declaration import Words
+from ingest.connectors.errors import translate_message
 from ingest.connectors.kinds import kind_of
 from ingest.jobs.queue.schedule import is_paused
 from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState, Trust
 
 register = template.Library()
+register.filter(translate_message)
 
 # The tone and the label of each state.
 _SOURCE_STATES: Final[Mapping[str, tuple[str, Words]]] = MappingProxyType(

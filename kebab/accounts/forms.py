@@ -89,11 +89,11 @@ class JoinForm(NewPasswordForm):
 
 
 def _language_choices() -> list[tuple[str, Any]]:
-    return [("", _("As the browser")), *settings.LANGUAGES]
+    return [("", _("Browser default")), *settings.LANGUAGES]
 
 
 def _zone_choices() -> list[tuple[str, Any]]:
-    return [("", _("As the browser")), *((name, name.replace("_", " ")) for name in sorted(TIME_ZONES))]
+    return [("", _("Browser default")), *((name, name.replace("_", " ")) for name in sorted(TIME_ZONES))]
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # the class itself is not generic
@@ -104,7 +104,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # the class itsel
     time_zone = forms.ChoiceField(label=_("Time zone"), choices=_zone_choices, required=False)
     theme = forms.ChoiceField(
         label=_("Theme"),
-        choices=[("", _("As the system")), ("light", _("Light")), ("dark", _("Dark"))],
+        choices=[("", _("Match system")), ("light", _("Light")), ("dark", _("Dark"))],
         required=False,
     )
 

@@ -121,7 +121,7 @@ def _own_tokens(user: User) -> "QuerySet[ApiToken]":
 
 #: The cookie in which a script of the pages names the browser's time zone.
 ZONE_COOKIE: Final = "kebab_zone"
-# Answers for programs, which are in English.
+# Answers for programs, which are in English; scripts of pages, which have cookies, show them to people.
 _PROGRAMS: Final = ("/api/v1/", "/api/schema/")
 
 
@@ -130,7 +130,7 @@ class ApplyPreferences(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Process the request in the reader's language and time zone."""
-        if request.path_info.startswith(_PROGRAMS):
+        if request.path_info.startswith(_PROGRAMS) and "HTTP_COOKIE" not in request.META:
             return self._get_response(request)
         with translation.override(_language(request)), timezone.override(_zone(request)):
             response = self._get_response(request)

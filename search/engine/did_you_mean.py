@@ -40,6 +40,12 @@ ReadPassages = Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]
 # Number of words of a query to look up; each takes a few milliseconds.
 _MAX_WORDS = 4
 _READ_CHARS = 1_000
+# Inflected endings of Germanic and Romance languages, folded, and the letters that have to precede them.
+_ENDINGS = frozenset(
+    {"", "a", "as", "e", "em", "en", "ent", "er", "ern", "es", "est", "et", "ez", "i", "is", "n", "o", "ons"}
+    | {"os", "s", "st", "t", "te", "ten", "tet", "x"}
+)
+_MIN_STEM_CHARS = 5
 # A term with letters and a number of three digits or more.
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w./#-]*[^\W\d_])(?=[\w./#-]*\d{3})\w+(?:[./#-]\w+)*")
 
@@ -53,11 +59,8 @@ class CorrectedQuery:
     is_unfinished: bool
     #: The same with its operators; None without any.
     typed: str | None = None
-
-    @property
-    def with_operators(self) -> str:
-        """Return it with its operators."""
-        return self.typed or self.text
+    #: The query with its operators and with misspelled words corrected; None without any.
+    corrected: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ def correct_words(
         typed=typed,
         known_words=view.scope.rules.known_words,
     )
-    if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
+    if not corrected.is_unfinished and corrected.text == text:
         return query, None
     searched = replace(query, prefix=query.prefix or corrected.is_unfinished)
     if corrected.text == text:
@@ -166,9 +169,10 @@ def correct_query(
 
     Such a word is left as it is if it may be a name or a code, if it is a common English word, or if nothing
     near it is under the filters. One error is corrected from five letters on, two from nine. A word that no
-    chunk under the filters has is written as two if one of these has both in a row. `known_words` are left
-    as they are. `weights` are those of breadcrumb and text; `typed` is the query with its operators, if
-    `text` has blanks in their place. Raises MirrorDamaged.
+    chunk under the filters has is written as two if one of these has both in a row. A word that differs from
+    its spelling in an ending alone is no error: the other form is searched without saying so. `known_words`
+    are left as they are. `weights` are those of breadcrumb and text; `typed` is the query with its
+    operators, if `text` has blanks in their place. Raises MirrorDamaged.
     """
     unchanged = CorrectedQuery(text, is_unfinished=False, typed=typed)
     if parse_query(text).raw is not None:
@@ -196,10 +200,12 @@ def correct_query(
     except apsw.InterruptError:
         return unchanged
     visible = _read_visible(words, read_passages)
+    corrected = _apply_spellings(typed or text, words, visible, with_forms=False)
     return CorrectedQuery(
         _apply_spellings(text, words, visible),
         is_unfinished=is_unfinished,
         typed=typed and _apply_spellings(typed, words, visible),
+        corrected=None if corrected == (typed or text) else corrected,
     )
 
 
@@ -264,8 +270,17 @@ def _find_spellings(vocabulary: Vocabulary, text: str) -> Iterator[_TypedWord]:
         yield _TypedWord(word.start(), word.end(), spellings(vocabulary, word[0]))
 
 
-def _apply_spellings(text: str, typed: Sequence[_TypedWord], visible: Mapping[str, tuple[str, str]]) -> str:
-    """Replace each word by its best visible spelling; pairs that are one word take precedence."""
+def _apply_spellings(
+    text: str,
+    typed: Sequence[_TypedWord],
+    visible: Mapping[str, tuple[str, str]],
+    *,
+    with_forms: bool = True,
+) -> str:
+    """Replace each word by its best visible spelling; pairs that are one word take precedence.
+
+    Unless `with_forms`, words are left as they are whose spelling is another form of them.
+    """
     replacements: dict[tuple[int, int], str] = {}
     for each in typed:
         is_taken = any(start < each.end and each.start < end for start, end in replacements)
@@ -273,10 +288,19 @@ def _apply_spellings(text: str, typed: Sequence[_TypedWord], visible: Mapping[st
         if best is not None and not is_taken:
             replacements[each.start, each.end] = best.text
     for (start, end), spelling in sorted(replacements.items(), reverse=True):
-        if fold(spelling) != fold(text[start:end]):
+        if fold(spelling) != fold(text[start:end]) and (
+            with_forms or not _is_form(fold(text[start:end]), fold(spelling))
+        ):
             is_capitalised = text[start:end].istitle()
             text = text[:start] + (spelling.capitalize() if is_capitalised else spelling) + text[end:]
     return text
+
+
+def _is_form(word: str, other: str) -> bool:
+    """Return whether two folded words differ in nothing but inflected endings behind a long stem."""
+    pairs = enumerate(zip(word, other, strict=False))
+    stem = next((n for n, (one, two) in pairs if one != two), min(len(word), len(other)))
+    return stem >= _MIN_STEM_CHARS and {word[stem:], other[stem:]} <= _ENDINGS
 
 
 def _is_visible(spelling: Spelling, visible: Mapping[str, tuple[str, str]]) -> bool:

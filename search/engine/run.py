@@ -164,7 +164,7 @@ def _run(
             copies=found.copies,
         ).build(read_entries, query.k)
     outcome = SearchOutcome(found=found, match=match, after=after, page=page)
-    correction = corrected.with_operators if corrected and query.channels else None
+    correction = corrected.corrected if corrected else None
     end = (list_end(window),) if is_cut and listed < query.k else ()
     return Run(
         ranked=ranked,

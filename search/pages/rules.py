@@ -2,14 +2,17 @@
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.formats import localize_input
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,12 +22,14 @@ from kebab.identity.caller import Need
 from kebab.identity.models import Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction, add_problem_to_form
 from search.access.restrictions import visible_documents
-from search.models import Source, Trust
+from search.models import Document, Source, Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.settings.rules import Rule, add_rule, change_rule, delete_rule, list_rules
 from search.settings.search_settings import MANAGE_RULES
 
 _DOCUMENT_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+# Documents that are compared with the names in a form.
+_MATCHES = 1_000
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -44,6 +49,11 @@ class RuleForm(forms.Form):
     """Base of the forms of rules."""
 
     note = forms.CharField(label=gettext_lazy("Note"), max_length=500, required=False, widget=_PLAIN)
+
+    def __init__(self, *given: Any, documents: "QuerySet[Document]", **options: Any) -> None:
+        """Create the form; `documents` are those that its reader may read."""
+        super().__init__(*given, **options)
+        self.documents = documents
 
     def rule(self) -> dict[str, Any]:
         """Return the fields of the rule."""
@@ -83,15 +93,26 @@ class _PinForm(_QueriesForm):
         label=gettext_lazy("Documents"),
         max_length=5_000,
         widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off"}),
-        help_text=gettext_lazy("The addresses of their pages here, or their ids, in their order."),
+        help_text=gettext_lazy("One a line, the first on top: a title, a path, or the address of its page."),
     )
 
     def clean_documents(self) -> list[str]:
-        """Return the ids. Raises ValidationError if there is none."""
-        found = list(dict.fromkeys(_DOCUMENT_ID.findall(self.cleaned_data["documents"])))
-        if not found:
-            raise forms.ValidationError(_("Enter the address of a document’s page."))
-        return found
+        """Return the ids. Raises ValidationError, naming a line that is no document, or several."""
+        lines = [line.strip() for line in self.cleaned_data["documents"].splitlines()]
+        named = _find_by_name(self.documents, [line for line in lines if not _DOCUMENT_ID.search(line)])
+        found = list[str]()
+        for line in filter(None, lines):
+            ids = _DOCUMENT_ID.findall(line) or [id_.hex for id_, _path in named.get(line, ())]
+            if not ids:
+                raise forms.ValidationError(_("There is no document “%(name)s”.") % {"name": line})
+            if len(ids) > 1 and line in named:
+                paths = ", ".join(path for _id, path in named[line][:5])
+                raise forms.ValidationError(
+                    _("Several documents are called “%(name)s”. Enter one of their paths: %(paths)s")
+                    % {"name": line, "paths": paths}
+                )
+            found += ids
+        return list(dict.fromkeys(found))
 
 
 class _AnswerForm(_QueriesForm):
@@ -122,11 +143,28 @@ class _BoostForm(RuleForm):
     )
     factor = forms.FloatField(
         label=gettext_lazy("Factor"),
+        localize=True,
         min_value=0.1,
         max_value=10,
         initial=1.5,
         help_text=gettext_lazy("0.1 to 10. Above 1 ranks higher, below 1 lower."),
     )
+
+
+def _find_by_name(
+    documents: "QuerySet[Document]", names: Collection[str]
+) -> dict[str, list[tuple[uuid.UUID, str]]]:
+    """Return id and path of the documents with each of these titles, in any case, or paths."""
+    if not names:
+        return {}
+    folded = documents.annotate(folded=Lower("title"))
+    matching = folded.filter(Q(folded__in=[name.lower() for name in names]) | Q(path__in=names))
+    found: dict[str, list[tuple[uuid.UUID, str]]] = {name: [] for name in names}
+    for doc_id, path, title in matching.order_by("path").values_list("doc_id", "path", "folded")[:_MATCHES]:
+        for name in names:
+            if name == path or name.lower() == title:
+                found[name].append((doc_id, path))
+    return found
 
 
 #: By kind.
@@ -178,7 +216,7 @@ class RulesPage(FormPage):
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Add a rule. Raises InvalidRequest, Conflict, and the quality gate's errors."""
         kind = _kind_of(request)
-        self.form = form = FORMS[kind](request.POST)
+        self.form = form = FORMS[kind](request.POST, documents=self._documents())
         if not form.is_valid():
             return self.render_invalid(request, form)
         add_rule(self.access, {"kind": kind.value, **form.rule()}, force="force" in request.POST)
@@ -190,8 +228,14 @@ class RulesPage(FormPage):
         workspace, kind = self.access.workspace, _kind_of(request)
         asked = request.GET.get("query", "")
         if form is None:
-            given = {"queries": asked, "words": asked, "documents": request.GET.get("document", "")}
-            form = FORMS[kind](initial={name: value for name, value in given.items() if value})
+            given = {
+                "queries": asked,
+                "words": asked,
+                "documents": self._name_of(request.GET.get("document", "")),
+            }
+            form = FORMS[kind](
+                initial={name: value for name, value in given.items() if value}, documents=self._documents()
+            )
         rules = list_rules(workspace)[1]
         kinds = [rule["kind"] for rule in rules]
         context |= {
@@ -220,13 +264,22 @@ class RulesPage(FormPage):
         ids = [uuid.UUID(hex=id_) for rule in found for id_ in rule.get("documents", ())]
         if not ids:
             return found
-        visible = visible_documents(self.access.workspace, self.access.reader).filter(doc_id__in=ids)
-        rows = visible.values_list("doc_id", "title", "path")
+        rows = self._documents().filter(doc_id__in=ids).values_list("doc_id", "title", "path")
         titles = {doc_id.hex: title or path for doc_id, title, path in rows}
         return [
             {**rule, "titles": [(uuid.UUID(hex=doc_id), titles.get(doc_id)) for doc_id in rule["documents"]]}
             for rule in found
         ]
+
+    def _documents(self) -> "QuerySet[Document]":
+        return visible_documents(self.access.workspace, self.access.reader)
+
+    def _name_of(self, id_: str) -> str:
+        """Return the title or the path of a document if no other has the same, else its id."""
+        row = self._documents().filter(doc_id=id_).first() if _DOCUMENT_ID.fullmatch(id_) else None
+        names = [name for name in (row.title, row.path) if name] if row else []
+        found = _find_by_name(self._documents(), names)
+        return next((name for name in names if len(found[name]) == 1), id_)
 
     def _boosted(self) -> list[str]:
         sources = Source.objects.in_workspace(self.access.workspace).order_by("key")
@@ -269,7 +322,7 @@ def _present(rule: Rule) -> dict[str, Any]:
     shown: dict[str, Any] = {"rule": rule, "id": id_, "titles": rule.get("titles", ())}
     match RuleKind(rule["kind"]):
         case RuleKind.BOOST:
-            shown |= {"what": rule["value"], "effect": f"× {rule['factor']:g}"}
+            shown |= {"what": rule["value"], "effect": f"× {localize_input(rule['factor'])}"}
         case RuleKind.SYNONYMS:
             sign = " → " if rule["means"] else " = "
             words = " = ".join(rule["words"]) if not rule["means"] else ", ".join(rule["words"])

@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import WRONG_CREDENTIALS, ListingFailed, SourceAway
 from ingest.connectors.records.requests import ReaderSettings, check_host, pause
 from ingest.connectors.records.wire import CompleteRecord, CursorRecord, DocumentRecord, Record
 from ingest.errors import AddressNotAllowed
@@ -192,7 +193,7 @@ class MailboxReader:
             client.shutdown()
             if isinstance(error.__context__, imaplib.IMAP4.abort):
                 raise error.__context__ from None
-            raise ListingFailed(f"{self._host} refuses the credentials; check them.") from error
+            raise ListingFailed(WRONG_CREDENTIALS % {"host": self._host, "remark": ""}) from error
         except BaseException:
             client.shutdown()
             raise
@@ -307,7 +308,9 @@ def _parse_url(url: str) -> tuple[str, str, int]:
         port = 0
     if not port or not parts.hostname or parts.username is not None or parts.path.strip("/"):
         # The message does not repeat the address, which may contain a password.
-        raise AddressNotAllowed("The address can't be read; give imaps://host, without name and password.")
+        raise AddressNotAllowed(
+            _("Enter an address that starts with imaps://, without user name and password.")
+        )
     return parts.scheme, parts.hostname, port
 
 

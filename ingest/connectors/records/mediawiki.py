@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Any, Final
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import WRONG_CREDENTIALS, ListingFailed, SourceAway
 from ingest.connectors.records.issues import ChangeCursor, JsonServer
 from ingest.connectors.records.requests import ReaderSettings, check_server
 from ingest.connectors.records.wire import DeletedRecord, DocumentRecord, Record
@@ -99,7 +99,7 @@ class WikiApi:
             result = found["login"]["result"]
         if result != "Success":
             self._cookies.clear()
-            raise ListingFailed(f"{self.server.host} refuses the credentials ({result[:50]}); check them.")
+            raise ListingFailed(WRONG_CREDENTIALS % {"host": self.server.host, "remark": f" ({result[:50]})"})
         self._cookies.update(answer.cookies)
 
     @property
@@ -114,7 +114,7 @@ class WikiApi:
     def _error(self, error: Mapping[str, Any]) -> ListingFailed:
         host, code = self.server.host, error["code"]
         if code in _REFUSALS:
-            return ListingFailed(f"{host} refuses the credentials ({code}); check what they may read.")
+            return ListingFailed(WRONG_CREDENTIALS % {"host": host, "remark": f" ({code})"})
         kind = SourceAway if code in _AWAY else ListingFailed
         return kind(f"{host} answers: {str(error.get('info', code))[:200]}")
 

@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import (
+    NOTHING_THERE,
+    UNEXPECTED_ANSWER,
+    WRONG_CREDENTIALS,
+    ListingFailed,
+    SourceAway,
+)
 from ingest.connectors.web.addresses import Address, parse_address
 from ingest.errors import AddressNotAllowed
 from kebab.http_client.connections import (
@@ -108,7 +115,9 @@ def parse_server(url: str, *, keeps_query: bool = False) -> Address:
     address = parse_address(url, parameters=None if keeps_query else ())
     if address is None:
         # The message does not repeat the address, which may contain a password.
-        raise AddressNotAllowed("The address can't be read; give http or https, without name and password.")
+        raise AddressNotAllowed(
+            _("Enter an address that starts with http:// or https://, without user name and password.")
+        )
     return address
 
 
@@ -262,7 +271,7 @@ class ServerRequests:
         if answer.status in _NOT_FOUND:
             raise FileNotFoundError(key)
         if answer.status == 401:
-            raise SourceAway(f"{self._server.host} refuses the credentials (401).")
+            raise SourceAway(WRONG_CREDENTIALS % {"host": self._server.host, "remark": " (401)"})
         if answer.status != 200:
             raise DocumentRefused(f"{self._server.host} answers {answer.status}.", answer)
         return answer
@@ -270,14 +279,15 @@ class ServerRequests:
     def fail_listing(self, answer: Answer, detail: str = "") -> NoReturn:
         """Raise ListingFailed for a response that is no listing."""
         host, remark = self._server.host, f" ({answer.status}{f', {detail}' if detail else ''})"
+        parts = {"host": host, "remark": remark}
         if answer.status in _REFUSALS:
-            raise ListingFailed(f"{host} refuses the credentials{remark}; check them and what they may read.")
+            raise ListingFailed(WRONG_CREDENTIALS % parts)
         if answer.status in _NOT_FOUND:
-            raise ListingFailed(f"{host} has nothing at this address{remark}; check it.")
+            raise ListingFailed(NOTHING_THERE % parts)
         if location := answer.headers.get("location", ""):
             target = mask_address(location, keeps_path=True)[:200]
             raise ListingFailed(f"{host} leads to {target}{remark}; give that address.")
-        raise ListingFailed(f"{host} does not answer as expected{remark}.")
+        raise ListingFailed(UNEXPECTED_ANSWER % parts)
 
     def close(self) -> None:
         """Close the pooled connections."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from ingest.connectors.web.addresses import Address, UrlScope, parse_address
 from ingest.errors import AddressNotAllowed
@@ -111,5 +112,11 @@ def _parse_config_address(
     address = parse_address(str(text), parameters=None if keeps_query else parameters)
     if address is None:
         # The message does not repeat the address, which may contain a password.
-        raise ValueError(f"{name} can't be read; give an http or https address without name and password.")
+        raise ValueError(
+            _(
+                "%(name)s: enter an address that starts with http:// or https://, without user name and"
+                " password."
+            )
+            % {"name": name}
+        )
     return address

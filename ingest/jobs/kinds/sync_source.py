@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.connectors.errors import ListingFailed, SourceAway
+from ingest.connectors.errors import SYNC_FAILED, ListingFailed, SourceAway
 from ingest.connectors.git.repository import NamedCommits
 from ingest.connectors.git.source import GitSource
 from ingest.connectors.kinds import connect
@@ -104,7 +104,7 @@ def _connect_source(
         with connect(options) as connector:
             yield connector
     except ListingFailed as error:
-        raise JobFailed(f"The source could not be listed, so nothing was changed: {error}") from error
+        raise JobFailed(SYNC_FAILED % {"error": error}) from error
 
 
 def record_sync_end(job: Job, state: JobState) -> None:

@@ -212,7 +212,7 @@ def _pattern(job: Job, files: int) -> str:
             files,
         )
     if job.kind == JobKind.RECHUNK and "path" not in job.payload:
-        return _("%(who)s prepared %(source)s again")
+        return _("%(who)s re-indexed %(source)s")
     patterns = {
         JobKind.SYNC_SOURCE: _("%(who)s synced %(source)s"),
         JobKind.INGEST_DOCUMENT: _("%(who)s uploaded %(path)s to %(source)s"),

@@ -59,7 +59,7 @@ def moment(value: datetime | None) -> str:
     """Return a `time` element: "3 days ago" or a date, and as its title the time in the reader's zone."""
     if value is None:
         return "–"
-    exact = date(localtime(value), "j M Y, H:i")
+    exact = date(localtime(value), "SHORT_DATETIME_FORMAT")
     return format_html('<time datetime="{}" title="{}">{}</time>', value.isoformat(), exact, relative(value))
 
 
@@ -67,7 +67,7 @@ def relative(value: datetime) -> str:
     """Return how long ago `value` is, in its largest unit, or its date if that is long ago or to come."""
     age_s = (now() - value).total_seconds()
     if not 0 <= age_s < RELATIVE_DAYS * 86_400:
-        return date(localtime(value), "j M Y")
+        return date(localtime(value), "DATE_FORMAT")
     unit = next((each for each in _UNITS_S if age_s >= each), None)
     return _("just now") if unit is None else naturaltime(now() - timedelta(seconds=age_s - age_s % unit))
 

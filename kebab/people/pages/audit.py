@@ -36,6 +36,68 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 _DATE = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
+# What events are about, and what happened; the log itself keeps their codes.
+_SUBJECTS = {
+    "account": _("Account"),
+    "document": _("Document"),
+    "embedding": _("Embedding model"),
+    "gate": _("Trial of settings"),
+    "group": _("Group"),
+    "invitation": _("Invitation"),
+    "job": _("Job"),
+    "member": _("Member"),
+    "mirror": _("Search index"),
+    "password": _("Password"),
+    "quarantine": _("Refused file"),
+    "run": _("Evaluation"),
+    "saved_search": _("Saved search"),
+    "sign_in": _("Login"),
+    "source": _("Source"),
+    "token": _("Token"),
+    "topics": _("Test queries"),
+    "version": _("Version"),
+    "webhook": _("Webhook"),
+    "workspace": _("Workspace"),
+}
+_HAPPENED = {
+    "accepted": _("accepted"),
+    "added": _("added"),
+    "asked": _("requested"),
+    "cancelled": _("cancelled"),
+    "changed": _("changed"),
+    "created": _("created"),
+    "deleted": _("deleted"),
+    "disabled": _("disabled"),
+    "dismissed": _("dismissed"),
+    "exported": _("exported"),
+    "kept": _("saved"),
+    "linked": _("connected"),
+    "made": _("sent"),
+    "member_added": _("member added"),
+    "member_removed": _("member removed"),
+    "readers_changed": _("readers changed"),
+    "rebuild_asked": _("rebuild requested"),
+    "removed": _("removed"),
+    "renamed": _("renamed"),
+    "retried": _("tried again"),
+    "revoked": _("revoked"),
+    "rotated": _("replaced"),
+    "succeeded": _("succeeded"),
+    "sync_asked": _("sync requested"),
+    "unlinked": _("disconnected"),
+    "withdrawn": _("withdrawn"),
+}
+
+
+def event_label(action: str) -> str:
+    """Return the label of an event type, or of all about a subject (`source.`); unknown ones as they are."""
+    subject, _dot, happened = action.partition(".")
+    if subject not in _SUBJECTS:
+        return action
+    label = _HAPPENED.get(happened) or (happened.replace("_", " ") if happened else gettext("all"))
+    return f"{_SUBJECTS[subject]}: {label}"
+
+
 class AuditForm(forms.Form):
     """Filters of the audit log, offered as far as recent events have them; an empty one matches all."""
 
@@ -55,7 +117,7 @@ class AuditForm(forms.Form):
         """Offer the values that were found, and one from an address that is not too long."""
         asked = {value for value in (given.get(name, ""),) if 0 < len(value) <= most_chars}
         field: Any = self.fields[name]
-        field.choices = [("", _("All")), *((value, value) for value in sorted(found | asked))]
+        field.choices = [("", _("All")), *((value, event_label(value)) for value in sorted(found | asked))]
 
     def filters(self) -> dict[str, Any]:
         """Return the filters for `events_of`; days are those of the reader's time zone."""
@@ -72,6 +134,9 @@ def audit_page(page: WorkspacePage) -> HttpResponseBase:
     is_valid = form.is_valid()
     events = events_of(page.access.workspace, **form.filters())
     listed = list_page(page, page.request, events, ordering=_NEWEST_FIRST)
+    for event in listed.rows:
+        event.label = event_label(event.action)
+        event.shown = {name: _format_detail(value) for name, value in event.detail.items()}
     response = page.render(page.request, "people/pages/audit.html", form=form, section="audit", list=listed)
     response.status_code = 200 if is_valid else 400
     return response
@@ -120,6 +185,17 @@ def _cell(event: AuditEvent, name: str) -> str:
         return value.isoformat()
     text = json.dumps(value, ensure_ascii=False) if name == "detail" else str(value or "")
     return f"'{text}" if text.startswith(_FORMULA_SIGNS) else text
+
+
+def _format_detail(value: Any) -> str:
+    """Return a value of an event's details as text: the items of lists, nothing for none."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_format_detail, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_format_detail(each)}" for name, each in value.items())
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    return "–" if value in (None, "") else str(value)
 
 
 def _midnight(day: date | None) -> datetime | None:

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
+from django.utils.formats import localize_input, sanitize_separators
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -97,8 +98,8 @@ def _create_field(known: Preference, stored: str) -> forms.Field:
 
 
 def _format_value(value: Any) -> str:
-    """Return a setting's value as form input."""
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+    """Return a setting's value as form input in the reader's language."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(localize_input(value))
 
 
 def _parse_value(text: str, default: Any) -> Any:
@@ -107,7 +108,8 @@ def _parse_value(text: str, default: Any) -> Any:
         return text == "true"
     if isinstance(default, int | float):
         try:
-            return int(text) if isinstance(default, int) else float(text)
+            number = str(sanitize_separators(text))
+            return int(number) if isinstance(default, int) else float(number)
         except ValueError:
             wrong = _("Enter a whole number.") if isinstance(default, int) else _("Enter a number.")
             raise ValueError(wrong) from None

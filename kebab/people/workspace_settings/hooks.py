@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kebab.contributions import contributions
@@ -112,9 +113,15 @@ def clean_origins(value: Any) -> str:
     origins = list(dict.fromkeys(value.split())) if isinstance(value, str) else [value]
     for origin in origins:
         if not isinstance(origin, str) or (origin != "*" and _ORIGIN.fullmatch(origin) is None):
-            raise ValueError(f"{origin!r} is not an origin; write https://docs.example.com, or * for any.")
+            raise ValueError(
+                gettext("%(origin)r is not an origin; write https://docs.example.com, or * for any.")
+                % {"origin": origin}
+            )
     if len(origins) > MAX_ORIGINS:
-        raise ValueError(f"There are {len(origins)} origins; give {MAX_ORIGINS} at most.")
+        raise ValueError(
+            gettext("There are %(n)d origins; give %(most)d at most.")
+            % {"n": len(origins), "most": MAX_ORIGINS}
+        )
     return " ".join(origins)
 
 
@@ -122,7 +129,9 @@ ORIGINS = Preference(
     name=ALLOWED_ORIGINS,
     default="",
     validate=clean_origins,
-    label=_("Other sites"),
-    about=_("Whose pages may use tokens: https://docs.example.com, separated by blanks. * allows any."),
+    label=_("Websites allowed to search (CORS)"),
+    about=_(
+        "Their pages may search with a token: https://docs.example.com, separated by spaces. * allows any."
+    ),
     section="general",
 )

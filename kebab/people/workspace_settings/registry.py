@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 from kebab import contributions
 from kebab.identity.caller import MANAGERS, Access, Need
@@ -118,7 +119,10 @@ def integer_between(least: int, most: int) -> Callable[[Any], int]:
 
     def validate(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"{value!r} is not a whole number from {least} to {most}.")
+            raise ValueError(
+                _("%(value)r is not a whole number from %(least)s to %(most)s.")
+                % {"value": value, "least": least, "most": most}
+            )
         return value
 
     return validate
@@ -129,7 +133,10 @@ def number_between(least: float, most: float) -> Callable[[Any], float]:
 
     def validate(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise ValueError(f"{value!r} is not a number from {least} to {most}.")
+            raise ValueError(
+                _("%(value)r is not a number from %(least)s to %(most)s.")
+                % {"value": value, "least": least, "most": most}
+            )
         return float(value)
 
     return validate
@@ -141,7 +148,9 @@ def one_of(choices: Callable[[], tuple[str, ...]]) -> Callable[[Any], str]:
     def validate(value: Any) -> str:
         known = choices()
         if value not in known:
-            raise ValueError(f"{value!r} is not one of {', '.join(known)}.")
+            raise ValueError(
+                _("%(value)r is not one of %(known)s.") % {"value": value, "known": ", ".join(known)}
+            )
         return str(value)
 
     return validate

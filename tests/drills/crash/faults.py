@@ -142,7 +142,7 @@ class Faults:
             eventually(lambda: _refresh(failing).is_finished, "the sync without a folder ends", _LIMIT_S)
         finally:
             away.rename(folder)
-        if _refresh(failing).state != JobState.FAILED or "could not be listed" not in _refresh(failing).error:
+        if _refresh(failing).state != JobState.FAILED or "Sync failed" not in _refresh(failing).error:
             yield f"the sync without a folder is {_refresh(failing).state}: {_refresh(failing).error}"
         yield from self._missing_documents()
 

@@ -82,6 +82,15 @@ def test_settings_are_changed_and_reset_without_losing_other_values(at, workspac
     assert stored_workspace(workspace).settings == {"embedder": "gone"}
 
 
+def test_numbers_are_read_and_shown_as_in_the_readers_language(at, workspace):
+    german = {"HTTP_ACCEPT_LANGUAGE": "de"}
+    at.post(f"{SETTINGS}/search", {"vector_share": "0,6"}, **german)
+    assert stored_workspace(workspace).settings["vector_share"] == 0.6
+    assert 'value="0,6"' in at.get(f"{SETTINGS}/search", **german).content.decode()
+    refused = at.post(f"{SETTINGS}/search", {"vector_share": "1,5"}, **german)
+    assert "ist keine Zahl von 0 bis 1" in refused.content.decode()
+
+
 def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subtests):
     for name, value in (
         ("rrf_k", "many"),
@@ -136,7 +145,8 @@ def test_log_is_listed_newest_first_and_narrowed(at, workspace, other_workspace)
     assert [event.subject for event in narrowed.context["list"].rows] == ["Legal"]
     assert list(at.get(AUDIT, {"actor": "nobody"}).context["list"].rows) == []
     assert at.get(AUDIT, {"action": "x" * 65}).status_code == 400
-    assert "member." in dict(page.context["form"].fields["action"].choices)
+    assert dict(page.context["form"].fields["action"].choices)["member."] == "Member: all"
+    assert "Member: added" in text_of(page)
     assert operator.actor in dict(page.context["form"].fields["actor"].choices)
 
 

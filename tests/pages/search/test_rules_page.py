@@ -3,6 +3,7 @@
 import pytest
 
 from kebab.identity.models import Role, Workspace
+from search.models import Document
 from search.settings.rules import list_rules
 from tests.support.actors import make_workspace, member_client
 from tests.support.corpus import write
@@ -65,6 +66,15 @@ def test_a_document_is_pinned_by_the_address_of_its_page(admin, space):
     page = admin.get(f"/w/{space.slug}/settings/rules?kind=pin").content.decode()
     assert f"/w/{space.slug}/documents/{space.doc_id}" in page
     assert "pinned" in admin.get(f"/w/{space.slug}/search?q=holiday").content.decode()
+
+
+def test_documents_are_pinned_by_title_or_path(admin, space):
+    document = Document.objects.get(doc_id=space.doc_id)
+    page = admin.get(f"/w/{space.slug}/settings/rules?kind=pin&query=a&document={space.doc_id}")
+    assert page.context["form"].initial["documents"] == document.title
+    for name in (document.title.upper(), document.path):
+        add(admin, space, "pin", queries=name, match="exact", documents=f" {name}\n\n")
+        assert stored(space)[-1]["documents"] == [space.doc_id]
 
 
 def test_an_address_opens_the_form_with_its_query(admin, space):

@@ -1,1 +1,3 @@
+DATE_FORMAT = "j M Y"
 DATETIME_FORMAT = "Y-m-d H:i:s"
+SHORT_DATETIME_FORMAT = "j M Y, H:i"

@@ -142,6 +142,20 @@ def test_search_answers_the_corrected_query_and_says_so(filled):
     assert ask(filled, "database").corrected_query is None
 
 
+def test_another_form_of_a_word_is_searched_without_a_correction(workspace):
+    write(workspace, "urlaub.md", "Der Urlaub wird beantragt, die Kündigungsfrist beträgt drei Monate.")
+    sync(workspace)
+    for text, corrected in (
+        ("Urlaub beantrage", None),
+        ("Kündigungsfristen", None),
+        ("Kündigungsfirst", "Kündigungsfrist"),
+        ("Kündigungsfirst beantrage", "Kündigungsfrist beantrage"),
+    ):
+        result = ask(workspace, text)
+        assert (text, result.corrected_query) == (text, corrected)
+        assert paths(result) == ["urlaub.md"]
+
+
 def test_corrected_query_is_embedded(workspace):
     fill(workspace)
     sync(workspace)

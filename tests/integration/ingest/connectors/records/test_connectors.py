@@ -119,7 +119,7 @@ def test_wrong_credentials_are_reported_and_change_nothing(workspace, host, conn
         host.kind, host.wrong_config, key="other"
     ).sealed_credentials
     connected.save()
-    assert "refuses the credentials" in failure(connected)
+    assert "wrong user name" in failure(connected)
     assert texts(workspace) == before
 
 
@@ -188,7 +188,7 @@ def read_mails(host, **limits):
 def test_connection_is_tested_before_the_source_is_added(workspace, host):
     access = caller_access(Caller(user=make_member(workspace, Role.EDITOR)), workspace.slug)
     assert "first document is" in probe_connection(access, host.kind, host.config)
-    with pytest.raises(ConnectionFailed, match="refuses the credentials"):
+    with pytest.raises(ConnectionFailed, match="wrong user name"):
         probe_connection(access, host.kind, host.wrong_config)
     assert host.fetched == [] or host.kind == "feed"
 
@@ -196,8 +196,8 @@ def test_connection_is_tested_before_the_source_is_added(workspace, host):
 @pytest.mark.parametrize(
     ("host", "changed", "message"),
     [
-        ("imap", {"password": "s3crét"}, "refuses the credentials"),
-        ("webdav", {"password": "s3crét"}, "refuses the credentials"),
+        ("imap", {"password": "s3crét"}, "wrong user name"),
+        ("webdav", {"password": "s3crét"}, "wrong user name"),
         ("github", {"token": "ghp\u200b"}, "can't be sent"),
         ("s3", {"access_key_id": "A\u00a0"}, "can't be sent"),
     ],
