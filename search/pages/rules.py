@@ -50,10 +50,10 @@ class RuleForm(forms.Form):
 
     note = forms.CharField(label=gettext_lazy("Note"), max_length=500, required=False, widget=_PLAIN)
 
-    def __init__(self, *given: Any, documents: "QuerySet[Document]", **options: Any) -> None:
-        """Create the form; `documents` are those that its reader may read."""
+    def __init__(self, *given: Any, readable: "QuerySet[Document]", **options: Any) -> None:
+        """Create the form; `readable` are the documents that its reader may read."""
         super().__init__(*given, **options)
-        self.documents = documents
+        self.readable = readable
 
     def rule(self) -> dict[str, Any]:
         """Return the fields of the rule."""
@@ -99,7 +99,7 @@ class _PinForm(_QueriesForm):
     def clean_documents(self) -> list[str]:
         """Return the ids. Raises ValidationError, naming a line that is no document, or several."""
         lines = [line.strip() for line in self.cleaned_data["documents"].splitlines()]
-        named = _find_by_name(self.documents, [line for line in lines if not _DOCUMENT_ID.search(line)])
+        named = _find_by_name(self.readable, [line for line in lines if not _DOCUMENT_ID.search(line)])
         found = list[str]()
         for line in filter(None, lines):
             ids = _DOCUMENT_ID.findall(line) or [id_.hex for id_, _path in named.get(line, ())]
@@ -216,7 +216,7 @@ class RulesPage(FormPage):
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Add a rule. Raises InvalidRequest, Conflict, and the quality gate's errors."""
         kind = _kind_of(request)
-        self.form = form = FORMS[kind](request.POST, documents=self._documents())
+        self.form = form = FORMS[kind](request.POST, readable=self._documents())
         if not form.is_valid():
             return self.render_invalid(request, form)
         add_rule(self.access, {"kind": kind.value, **form.rule()}, force="force" in request.POST)
@@ -234,7 +234,7 @@ class RulesPage(FormPage):
                 "documents": self._name_of(request.GET.get("document", "")),
             }
             form = FORMS[kind](
-                initial={name: value for name, value in given.items() if value}, documents=self._documents()
+                initial={name: value for name, value in given.items() if value}, readable=self._documents()
             )
         rules = list_rules(workspace)[1]
         kinds = [rule["kind"] for rule in rules]
