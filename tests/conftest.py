@@ -26,10 +26,10 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
     """
     if parts := int(os.environ.get("KEBAB_TEST_PARTS", "0")):
-        from search.corpus.partitions import partition_tables
+        from tests.support.partitions import partition_tables
 
-        with django_db_blocker.unblock(), acting_everywhere():
-            partition_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
+        with django_db_blocker.unblock():
+            partition_tables(parts)
     replace_flush()
     yield
     close_owner_connection()

@@ -44,7 +44,6 @@ TASKS: Final[Mapping[str, Mapping[str, str]]] = {
         "watch": "run the watch over folders alone",
         "upkeep": "run mirror, schedule and watch in one process",
         "node": "manage the nodes of a deployment",
-        "partition": "partition large tables",
         "connector": "check a program that reads another system",
         "reseal": "encrypt stored credentials by the present key",
         "migrate": "migrate the database, or show what would be done",
@@ -69,6 +68,7 @@ REPLACED: Final[Mapping[str, str]] = {
     " …/groups/{id}/members/{user_id}",
     "member": "kebab api GET or POST /workspaces/{ws}/members or …/invitations, PATCH or DELETE"
     " …/members/{user_id}",
+    "partition": "partitioned tables as they are, or version 0.3.0 to make them whole before an upgrade",
     "quarantine": "kebab api GET /workspaces/{ws}/quarantine, POST …/quarantine/{id}/retry, DELETE"
     " …/quarantine/{id}",
     "rules": "kebab api GET, POST or PUT /workspaces/{ws}/rules, PATCH or DELETE …/rules/{id}",

@@ -1,7 +1,7 @@
 """The HNSW index of a large space: partial on workspace and space, built concurrently with reads and writes.
 
-Where the table is partitioned, the index is on the workspace's partition: PostgreSQL can't build an index on
-a partitioned table concurrently.
+Where an earlier version partitioned the table, the index is on the workspace's partition: PostgreSQL can't build
+an index on a partitioned table concurrently.
 """
 
 import logging
@@ -11,13 +11,10 @@ from django.db import connection
 from psycopg import Connection
 
 from kebab.database.interruption import interruptible
-from kebab.tenancy.partitions.layout import LEAVES, table_of
 from kebab.tenancy.roles import NotTheOwner, owner_connection
 from search.models import ChunkVector, EmbeddingSpace
 
 logger = logging.getLogger(__name__)
-
-_TABLE = ChunkVector._meta.db_table
 
 # Candidates of an insertion, twice pgvector's default. On 125,222 chunks of documentation with 150 headings
 # as queries and ef_search 200: recall@10 0.945 to 0.979, recall@100 0.903 to 0.921, for 1.7 times the build
@@ -34,7 +31,14 @@ _LEAST_MEMORY_BYTES = 64 * 2**20
 # Hysteresis, as a share of the limit, so that a space of about that size isn't indexed repeatedly.
 _STILL_LARGE = 0.9
 
-_IS_VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s)"
+# With the schema, which is that of its table.
+_INDEX = """
+SELECT indexrelid::regclass::text, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+WHERE c.relname = %s
+"""
+_TABLE = """
+SELECT tableoid::regclass::text FROM search_chunkvector WHERE workspace_id = %s AND space_id = %s LIMIT 1
+"""
 
 
 def index_name(space: EmbeddingSpace) -> str:
@@ -58,11 +62,10 @@ def ensure_index(space: EmbeddingSpace) -> bool:
         return space.is_indexed
     try:
         with owner_connection() as owner, interruptible(owner):
-            name = _qualified_name(owner, space)
-            row = owner.execute(_IS_VALID, [name]).fetchone()
-            if row is not None and not row[0]:
+            name, is_valid = owner.execute(_INDEX, [index_name(space)]).fetchone() or ("", False)
+            if name and not is_valid:
                 owner.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-            if row is None or not row[0]:
+            if not is_valid:
                 _build(owner, space, count)
     except NotTheOwner as error:
         logger.warning(
@@ -90,7 +93,8 @@ def drop_index_concurrently(space: EmbeddingSpace) -> None:
     EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk).update(is_indexed=False)
     try:
         with owner_connection() as owner:
-            owner.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_qualified_name(owner, space)}")
+            for name, _ in owner.execute(_INDEX, [index_name(space)]).fetchall():
+                owner.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
     except NotTheOwner:  # fall back to a short lock
         drop_index(space)
 
@@ -101,21 +105,19 @@ def build_memory_bytes(vectors: int, dim: int) -> int:
     return max(_LEAST_MEMORY_BYTES, min(needed, settings.KEBAB_INDEX_MEMORY_BYTES))
 
 
-def _qualified_name(owner: Connection, space: EmbeddingSpace) -> str:
-    is_cut = "." in table_of(owner, _TABLE, space.workspace_id)
-    return f"{LEAVES}.{index_name(space)}" if is_cut else index_name(space)
-
-
 def _build(owner: Connection, space: EmbeddingSpace, vectors: int) -> None:
     memory_kb = build_memory_bytes(vectors, space.dim) // 1024
     owner.execute(f"SET maintenance_work_mem = '{memory_kb}kB'")
     # The build doesn't block reads or writes, but waits for older snapshots at its end: rebuilds of mirrors
     # and bundles take minutes.
     owner.execute(f"SET lock_timeout = {_OLDER_SNAPSHOTS_MS}")
+    with connection.cursor() as cursor:
+        cursor.execute(_TABLE, [space.workspace_id, space.pk])
+        (table,) = cursor.fetchone() or (ChunkVector._meta.db_table,)
     # Index definitions take no bound values; only integers and a UUID are interpolated.
     owner.execute(
         f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {index_name(space)}"
-        f" ON {table_of(owner, _TABLE, space.workspace_id)}"
+        f" ON {table}"
         f" USING hnsw ((embedding::halfvec({int(space.dim)})) halfvec_cosine_ops)"
         f" WITH (ef_construction = {_EF_CONSTRUCTION})"
         f" WHERE workspace_id = '{space.workspace_id}' AND space_id = {int(space.pk)}"

@@ -1,7 +1,7 @@
 """The run of a job: claim it, execute it, and record exactly one end, or leave it for another attempt.
 
 Outages of storage (a full or locked disk, an unreachable bucket, locked tables) make jobs wait until they
-end. Tables are locked for longer than a statement waits while they are partitioned, for instance.
+end.
 """
 
 import errno

@@ -31,7 +31,6 @@ _MACHINE_COMMANDS = {
     "mcp",  # covered by tests/security/leaks/test_mcp_leaks.py
     "migrate",
     "node",
-    "partition",
     "reseal",
     "restore",
     "status",

@@ -2,25 +2,18 @@
 
 import pytest
 
-from search.corpus.partitions import partition_tables, table_sizes
 from search.vectors.index import drop_index, ensure_index
 from tests.support.corpus import make_workspace, write
+from tests.support.partitions import partition_count, partition_tables
 from tests.support.search import embed, sync
-
-MEMORY_BYTES = 64 * 2**20
-
-
-def cut(parts: int) -> bool:
-    """Split the tables into `parts` partitions."""
-    return partition_tables(parts, memory_bytes=MEMORY_BYTES, progress=lambda words, more: None)
 
 
 @pytest.fixture
 def whole_again(transactional_db):
     """Restore the former number of partitions after the test."""
-    former = table_sizes()[0].parts
+    former = partition_count()
     yield
-    cut(former)
+    partition_tables(former)
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
 from kebab.tenancy.roles import OWNER, grant_truncate
-from search.corpus.partitions import TABLES, table_sizes
 from search.models import Document
 from search.retrieval.types import Mode
 from tests.integration.search.partitions.catalog import describe_table, rows_of
-from tests.integration.search.partitions.conftest import cut
+from tests.support.partitions import TABLES, partition_count, partition_tables
 from tests.support.search import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", "owner"])]
@@ -66,14 +65,14 @@ def _do(move, before: ProjectState, after: ProjectState) -> None:
 
 
 def test_columns_indexes_and_constraints_are_added_and_taken_back(filled_workspaces):
-    cut(4)
+    partition_tables(4)
     before = {table: (describe_table(table), rows_of(table)) for table in TABLES}
     steps = apply(OPERATIONS)
     found = describe_table("search_chunk")
     assert {"chunk_weighs", "chunk_w"} <= {row[0] for row in found["constraints"]}
     assert "chunk_by_weight" in {row[0] for row in found["indexes"]}
     assert "weight" in {row[0] for row in found["columns"]}
-    cut(2)
+    partition_tables(2)
     assert describe_table("search_chunk")["indexes"] == found["indexes"]
 
     for operation, state, after in reversed(steps):
@@ -88,15 +87,15 @@ def test_migrations_run_backwards_and_forwards_on_partitions(filled_workspaces):
     found = [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits]
     whole = {table: describe_table(table) for table in TABLES}
     documents = Document.objects.count()
-    cut(4)
+    partition_tables(4)
     try:
         migrate_back()
     finally:
         migrate_forward()
-    assert {each.parts for each in table_sizes()} == {4}
+    assert partition_count() == 4
     assert Document.objects.count() == documents
     assert [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits] == found
-    cut(0)
+    partition_tables(0)
     # Columns that were taken away and added again come last.
     assert {table: _without_columns(describe_table(table)) for table in TABLES} == {
         table: _without_columns(each) for table, each in whole.items()

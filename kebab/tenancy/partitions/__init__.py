@@ -1,1 +1,0 @@
-"""Hash partitioning by workspace of the tables that grow with the corpus, on a filled database."""
