@@ -67,7 +67,7 @@ KEBAB_FOLDER_ROOTS = [Path(part).resolve() for part in items("KEBAB_FOLDER_ROOTS
 KEBAB_EMBEDDED_POSTGRES = not text("DATABASE_URL")
 KEBAB_EMBEDDED_REDIS = not text("REDIS_URL")
 KEBAB_POSTGRES_USER = text("KEBAB_POSTGRES_USER")
-# PostgreSQL's WAL is archived there, for point-in-time recovery of backups (docs/operations/backup.md).
+# The archive of versions up to 0.3.0: nothing is written there; it stays private, as it has documents.
 KEBAB_WAL_ARCHIVE = folder("KEBAB_WAL_ARCHIVE")
 
 

@@ -47,11 +47,6 @@ def check_copy(copy: Path) -> None:
         raise BackupFailed(f"{copy} lacks the log {missing[0]}, without which it is not consistent.")
 
 
-def first_wal(copy: Path) -> str:
-    """Return the name of the WAL segment at which a replay of the copy begins."""
-    return _segments(_read_manifest(copy))[0]
-
-
 def _read_manifest(copy: Path) -> dict[str, Any]:
     return dict(json.loads((copy / _MANIFEST).read_text(encoding="utf-8")))
 

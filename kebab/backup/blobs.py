@@ -74,20 +74,21 @@ def _write(source: "File[bytes]", target_file: BinaryIO, hash_: str) -> int:
     return size
 
 
-def copy_from_folders(names: Iterable[str], folders: Iterable[Path]) -> CopyResult:
-    """Restore missing blobs, each from the first of `folders` with an intact copy. Raises OSError."""
-    copied, places = CopyResult(), list(folders)
+def copy_from_folder(names: Iterable[str], folder: Path) -> CopyResult:
+    """Restore missing blobs of which a folder has intact copies. Raises OSError."""
+    copied = CopyResult()
     for name in names:
         if default_storage.exists(name):
             continue
-        found = [folder / name for folder in places if (folder / name).exists()]
-        whole = next((path for path in found if hash_of(path) == _hash_of_name(name)), None)
-        if whole is None:
-            (copied.damaged if found else copied.missing).append(name)
-            continue
-        _store(name, whole)
-        copied.blobs += 1
-        copied.size_bytes += whole.stat().st_size
+        copy = folder / name
+        if not copy.exists():
+            copied.missing.append(name)
+        elif hash_of(copy) != _hash_of_name(name):
+            copied.damaged.append(name)
+        else:
+            _store(name, copy)
+            copied.blobs += 1
+            copied.size_bytes += copy.stat().st_size
     return copied
 
 

@@ -1,27 +1,19 @@
-"""`kebab restore`: a data directory from a backup, as of the backup's end or a later moment."""
+"""`kebab restore`: the state of a backup."""
 
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psycopg
-
 from kebab.backup import basebackup, blobs
 from kebab.backup.manifest import (
-    RECOVERY_SETTINGS,
     Backup,
     BackupFailed,
-    BackupMissing,
-    RestoreFailed,
     RestoreRefused,
-    RestoreTarget,
     choose_backup,
     place_cluster,
     place_secrets,
-    recovery_settings,
 )
 from kebab.database.connections import close_connections
 from kebab.runtime.durable_files import replace_text
@@ -29,104 +21,71 @@ from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.postgres import EmbeddedPostgres
 from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster
 from kebab.stack.storage.data_dir_lock import hold_for_stack
-from kebab.stack.supervisor.child import log_tail
 
 Announce = Callable[[str], None]
-_POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreResult:
-    """The result of a restore; `reached` is the time of the last restored write."""
+    """The result of a restore."""
 
     backup: Backup
-    reached: datetime | None
     blobs: blobs.CopyResult
 
 
-def restore(
-    folder: Path, configuration: StackConfiguration, target: RestoreTarget, announce: Announce
-) -> RestoreResult:
-    """Restore the data directory. A killed restore can be repeated; other existing data is refused.
+def restore(folder: Path, configuration: StackConfiguration, name: str, announce: Announce) -> RestoreResult:
+    """Restore a backup, by default the latest: the embedded cluster, if there is one, and missing blobs.
+
+    A killed restore can be repeated; other existing data of an embedded stack is refused. A database of
+    another server must have been restored before.
 
     Raises:
-        BackupMissing, BackupFailed: no intact backup leads to the target.
+        BackupMissing, BackupFailed: there is no intact backup.
         RestoreRefused: there is data already.
-        RestoreFailed: the WAL does not reach the target.
+        ServerFailed: the restored cluster does not start.
     """
-    backup = choose_backup(folder, name=target.backup, to=target.to)
-    archive = _find_archive(backup, target)
-    _announce_branches(backup, target, archive, announce)
+    backup = choose_backup(folder, name=name)
     announce(f"Checking {backup.path} ...")
-    _check_backup(backup)
+    _check_backup(backup, has_cluster=configuration.has_embedded_postgres)
+    if not configuration.has_embedded_postgres:
+        return _restore_blobs(backup, announce)
     directory = configuration.directory
     directory.ensure()
     with hold_for_stack(directory, announce):
         cluster = locate_cluster(directory, configuration.postgres_user)
         _clear_target(configuration, cluster)
         announce("Copying the database ...")
-        place_cluster(backup, cluster, recovery_settings(target, archive))
+        place_cluster(backup, cluster)
         place_secrets(backup, directory.secrets)
-        sources = [backup.blobs, *([] if archive is None else [archive / "blobs"])]
-        reached, copied = _recover(configuration, sources, announce)
+        server = EmbeddedPostgres(
+            directory.path, runtime_dir=configuration.runtime_dir, user=configuration.postgres_user
+        )
+        with server:
+            try:
+                result = _restore_blobs(backup, announce)
+            finally:
+                close_connections()  # the server stops after it
         directory.unfinished_restore.unlink()
-    return RestoreResult(backup=backup, reached=reached, blobs=copied)
+    return result
 
 
-def _recover(
-    configuration: StackConfiguration, sources: list[Path], announce: Announce
-) -> tuple[datetime | None, blobs.CopyResult]:
-    """Replay the WAL, then copy the blobs that the rows need."""
-    server = EmbeddedPostgres(
-        configuration.directory.path,
-        runtime_dir=configuration.runtime_dir,
-        user=configuration.postgres_user,
-        archive=configuration.archive,
-    )
-    try:
-        announce("Bringing it to the moment that was asked for ...")
-        reached = _replay(server)
-        announce("Copying documents' bytes ...")
-        return reached, blobs.copy_from_folders(blobs.needed_blobs(), sources)
-    finally:
-        close_connections()  # the server stops before it
-        server.stop()
+def _restore_blobs(backup: Backup, announce: Announce) -> RestoreResult:
+    """Copy the blobs that the restored rows need; those of the folder's other backups count, too."""
+    announce("Copying documents' bytes ...")
+    return RestoreResult(backup=backup, blobs=blobs.copy_from_folder(blobs.needed_blobs(), backup.blobs))
 
 
-def _find_archive(backup: Backup, target: RestoreTarget) -> Path | None:
-    """Return the archive to replay from. Raises BackupMissing if it is needed and missing."""
-    named = target.archive or (Path(backup.manifest.archive) if backup.manifest.archive else None)
-    if named is not None and (named / "wal").is_dir():
-        return named
-    if target.to is not None or target.is_latest:
-        raise BackupMissing(
-            f"What happened after {backup.path.name} is not archived in {named or 'any folder'}; "
-            "give --archive, or leave --to away for the backup's own end."
-        )
-    return None
-
-
-def _announce_branches(
-    backup: Backup, target: RestoreTarget, archive: Path | None, announce: Announce
-) -> None:
-    """Announce later timelines in the archive: each earlier restore has started one."""
-    own = backup.manifest.first_wal[:8]
-    found = [] if archive is None else sorted(path.stem for path in (archive / "wal").glob("*.history"))
-    later = [str(int(name, 16)) for name in found if name > own]
-    if later and (target.to is not None or target.is_latest):
-        announce(
-            f"The archive has later branches, too: {', '.join(later)}; following the "
-            f"{target.timeline} one (--timeline)."
-        )
-
-
-def _check_backup(backup: Backup) -> None:
+def _check_backup(backup: Backup, *, has_cluster: bool) -> None:
     if blobs.hash_of(backup.path / "blobs.txt") != backup.manifest.blob_list_hash:
         raise BackupFailed(f"{backup.path / 'blobs.txt'} is damaged.")
+    blobs.check_present(backup.blob_names(), backup.blobs)
+    if not has_cluster:
+        return
+    if not backup.manifest.base_hash:
+        raise BackupFailed(f"{backup.path} is of a database of another server: set DATABASE_URL to that.")
     if blobs.hash_of(backup.base / "backup_manifest") != backup.manifest.base_hash:
         raise BackupFailed(f"{backup.base / 'backup_manifest'} is damaged.")
     basebackup.check_copy(backup.base)
-    blobs.check_present(backup.blob_names(), backup.blobs)
 
 
 def _clear_target(configuration: StackConfiguration, cluster: PostgresCluster) -> None:
@@ -141,28 +100,3 @@ def _clear_target(configuration: StackConfiguration, cluster: PostgresCluster) -
             f"There is data in {occupied[0]} already; set KEBAB_DATA_DIR to a new folder, or move that away."
         )
     replace_text(directory.unfinished_restore, f"{datetime.now(UTC).isoformat()}\n")
-
-
-def _replay(server: EmbeddedPostgres) -> datetime | None:
-    """Start the server and wait for the end of the replay; return the time of its last write."""
-    server.spawn()
-    while True:
-        try:
-            with server.connect() as session:
-                row = session.execute(
-                    "SELECT pg_is_in_recovery(), pg_last_xact_replay_timestamp()"
-                ).fetchone()
-                if row is not None and not row[0]:
-                    for name in RECOVERY_SETTINGS:
-                        session.execute(f"ALTER SYSTEM RESET {name}")
-                    reached: datetime | None = row[1]
-                    return reached
-        except psycopg.OperationalError:
-            pass  # the replay is not finished
-        if not server.is_alive():
-            raise RestoreFailed(
-                f"PostgreSQL ended while it replayed; {server.log} says why:\n{log_tail(server.log)}\n"
-                "If the log ends before the time that was asked for, give an earlier one, or --to latest;"
-                " if what was restored went on since, follow that by --timeline latest."
-            )
-        time.sleep(_POLL_S)

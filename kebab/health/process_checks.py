@@ -26,7 +26,12 @@ from kebab.runtime.connection_limits import STALLED_S
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.registry import FRESH_S, living_processes
-from kebab.stack.storage.private_places import REMEDY, exposed_folders
+from kebab.stack.storage.private_places import (
+    ARCHIVE_REMEDY,
+    ARCHIVE_UNUSED,
+    REMEDY,
+    exposed_folders,
+)
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.watchdog import stuck_workers
 
@@ -194,6 +199,8 @@ def check_configuration(repair: bool = False) -> CheckResult:
 def _misfits() -> Iterator[tuple[str, str]]:
     for root, place in exposed_folders():
         yield f"KEBAB_FOLDER_ROOTS allows {root}, where {place} is Kebab's own", REMEDY.capitalize()
+    if settings.KEBAB_WAL_ARCHIVE is not None:
+        yield ARCHIVE_UNUSED, ARCHIVE_REMEDY
     nodes = sorted(living_processes().order_by().values_list("node", flat=True).distinct())
     if len(nodes) < 2:
         return
@@ -210,7 +217,7 @@ def _misfits() -> Iterator[tuple[str, str]]:
 
 
 def _storage_paths() -> list[Path]:
-    paths = [settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR, settings.KEBAB_WAL_ARCHIVE]
+    paths = [settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR]
     if isinstance(default_storage, FileSystemStorage):
         paths.append(Path(default_storage.location))
     return [Path(path) for path in paths if path is not None and Path(path).is_dir()]

@@ -15,7 +15,6 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 from psycopg import sql
 
-from kebab.contributions import lazy
 from kebab.health.checks import (
     CheckResult,
     CheckStatus,
@@ -325,7 +324,6 @@ CHECKS = (
     DoctorCheck(name="turns", check=check_turns),
     DoctorCheck(name="clock", check=check_clock),
     DoctorCheck(name="disks", check=check_disks),
-    DoctorCheck(name="archive", check=lazy("kebab.backup.backup.check_archive")),
     DoctorCheck(name="dump", check=check_dump),
     DoctorCheck(name="configuration", check=check_configuration),
 )

@@ -27,8 +27,6 @@ class StackConfiguration:
     has_embedded_postgres: bool
     has_embedded_redis: bool
     postgres_user: str
-    #: The folder to which the embedded Postgres archives its WAL.
-    archive: Path | None
     #: Django's settings of the default database.
     database: Mapping[str, Any] = field(repr=False)
     redis_url: str = field(repr=False)
@@ -48,7 +46,6 @@ class StackConfiguration:
             has_embedded_postgres=settings.KEBAB_EMBEDDED_POSTGRES,
             has_embedded_redis=settings.KEBAB_EMBEDDED_REDIS,
             postgres_user=settings.KEBAB_POSTGRES_USER,
-            archive=settings.KEBAB_WAL_ARCHIVE,
             database=settings.DATABASES["default"],
             redis_url=settings.REDIS_URL,
             project=settings.BASE_DIR,

@@ -13,7 +13,6 @@ from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 
-from kebab.backup.backup import archive_before_deletion, archive_stored_blob
 from kebab.runtime.durable_files import store_stream
 from search.corpus.content_ids import content_hash, file_hash
 
@@ -108,7 +107,6 @@ def _write(name: str, content: BinaryIO) -> None:
         default_storage.save(name, File(content))
         return
     store_stream(content, Path(target))
-    archive_stored_blob(name, Path(target))
 
 
 def has_blob(workspace_id: uuid.UUID, hash_: str) -> bool:
@@ -134,10 +132,8 @@ def delete_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> None:
 
 
 def _delete(name: str) -> None:
-    """Delete a blob, unless the backup archive can't record that now; then a later check finds it."""
-    if archive_before_deletion(name):
-        with contextlib.suppress(FileNotFoundError):
-            default_storage.delete(name)
+    with contextlib.suppress(FileNotFoundError):
+        default_storage.delete(name)
 
 
 def _delete_folder(name: str) -> None:

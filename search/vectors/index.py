@@ -1,7 +1,7 @@
 """The HNSW index of a large space: partial on workspace and space, built concurrently with reads and writes.
 
-Where an earlier version partitioned the table, the index is on the workspace's partition: PostgreSQL can't build
-an index on a partitioned table concurrently.
+Where an earlier version partitioned the table, the index is on the workspace's partition: PostgreSQL can't
+build an index on a partitioned table concurrently.
 """
 
 import logging

@@ -1,7 +1,6 @@
 """The embedded PostgreSQL 18 with pgvector, run directly from its binaries."""
 
 import os
-import shlex
 import signal
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from kebab.stack.errors import PathRefused, ServerFailed
+from kebab.stack.errors import ServerFailed
 from kebab.stack.paths import create_folder
 from kebab.stack.servers.addresses import (
     DATABASE_APPLICATION,
@@ -20,7 +19,6 @@ from kebab.stack.servers.addresses import (
     postgres_socket_folder,
 )
 from kebab.stack.servers.embedded_server import EmbeddedServer
-from kebab.stack.servers.os_user import Account
 from kebab.stack.servers.postgres_cluster import PostgresCluster, ensure_cluster
 from kebab.stack.supervisor.child import ChildPlan
 from kebab.stack.supervisor.process_id import ProcessIdentity
@@ -39,12 +37,9 @@ class EmbeddedPostgres(EmbeddedServer):
 
     name = "postgres"
 
-    def __init__(
-        self, data_dir: Path, *, runtime_dir: str = "", user: str = "", archive: Path | None = None
-    ) -> None:
+    def __init__(self, data_dir: Path, *, runtime_dir: str = "", user: str = "") -> None:
         super().__init__(data_dir, runtime_dir=runtime_dir)
         self._user = user
-        self._archive = archive
 
     @property
     def socket_folder(self) -> Path:
@@ -61,11 +56,9 @@ class EmbeddedPostgres(EmbeddedServer):
         cluster = ensure_cluster(self.directory, self._user)
         _terminate_old_postmaster(cluster.folder, self.stop_signals)
         self._create_socket_folder(cluster)
-        if self._archive is not None:
-            prepare_archive(self._archive, cluster.account)
         return ChildPlan(
             name=self.name,
-            command=_postmaster_command(cluster, self.socket_folder, self._archive),
+            command=_postmaster_command(cluster, self.socket_folder),
             log=self.log,
             stop_signal=signal.SIGINT,
             death_signal=signal.SIGINT,
@@ -118,16 +111,13 @@ def _create_application_role(connection: psycopg.Connection) -> None:
     connection.execute(sql.SQL("{} ROLE {} {}").format(verb, role, rights))
 
 
-def _postmaster_command(
-    cluster: PostgresCluster, socket_folder: Path, archive: Path | None
-) -> tuple[str, ...]:
+def _postmaster_command(cluster: PostgresCluster, socket_folder: Path) -> tuple[str, ...]:
     settings = {
         "listen_addresses": "",
         "unix_socket_directories": str(socket_folder),
         "unix_socket_permissions": "0700",
         "port": str(POSTGRES_PORT),
         "logging_collector": "off",
-        **({} if archive is None else wal_settings(archive)),
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     return (str(cluster.binaries / "postgres"), "-D", str(cluster.folder), *options)
@@ -172,42 +162,3 @@ def _is_postgres_of(pid: int, cluster: Path) -> bool:
         return process.name() == "postgres" and Path(process.cwd()).samefile(cluster)
     except (psutil.Error, OSError):
         return False
-
-
-# The most seconds of acknowledged writes that are lost with the disk of the database.
-_SEGMENT_LIMIT_S = 60
-# Copied under a temporary name, synced, then renamed. An existing file is never overwritten: another content
-# under the same name is an error that Postgres logs and retries.
-_COPY = (
-    'if test -e {there}/%f; then cmp -s "%p" {there}/%f; else cp "%p" {there}/%f.tmp'
-    " && sync {there}/%f.tmp && mv {there}/%f.tmp {there}/%f && sync {there}; fi"
-)
-
-
-def wal_settings(archive: Path) -> dict[str, str]:
-    """Return PostgreSQL's settings for an archive."""
-    there = shlex.quote(str(archive / "wal")).replace("%", "%%")
-    return {
-        "archive_mode": "on",
-        "archive_command": _COPY.format(there=there),
-        "archive_timeout": str(_SEGMENT_LIMIT_S),
-    }
-
-
-def restore_command(archive: Path) -> str:
-    """Return the command with which PostgreSQL fetches a WAL segment from an archive."""
-    there = shlex.quote(str(archive / "wal")).replace("%", "%%")
-    return f'cp {there}/%f "%p"'
-
-
-def prepare_archive(archive: Path, account: Account | None) -> None:
-    """Create the archive's folders, the WAL's for the user that Postgres runs as. Raises PathRefused."""
-    create_folder(archive, 0o711)
-    create_folder(archive / "blobs", 0o700)
-    if create_folder(archive / "wal", 0o700) and account is not None:
-        os.chown(archive / "wal", account.uid, account.gid)
-    if account is not None and not account.can_reach(archive / "wal"):
-        raise PathRefused(
-            f"The user {account.name}, as whom Postgres runs, cannot reach {archive / 'wal'}; "
-            "set KEBAB_WAL_ARCHIVE to a folder that it can walk to."
-        )

@@ -22,6 +22,12 @@ MARK: Final = ".kebab-private"
 _MARKS: Final = (MARK, MARK_NAME)
 #: Advice about a root of sources that holds a private folder.
 REMEDY: Final = "no source reads it, but keep documents and Kebab's data apart."
+#: A remark about the archive of earlier versions, with advice.
+ARCHIVE_UNUSED: Final = "KEBAB_WAL_ARCHIVE is set, but Kebab archives no log any more"
+ARCHIVE_REMEDY: Final = (
+    "Run kebab backup, or pgBackRest for a Postgres of your own (docs/operations/backup.md);"
+    " unset it when that folder is deleted."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +72,8 @@ def mark_own_folders() -> None:
     for folder in (settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR, settings.KEBAB_WAL_ARCHIVE):
         if folder is not None and folder.is_dir():
             mark_private(folder)
+    if settings.KEBAB_WAL_ARCHIVE is not None:
+        logger.warning("%s. %s", ARCHIVE_UNUSED, ARCHIVE_REMEDY)
     for root, folder in exposed_folders():
         logger.warning("KEBAB_FOLDER_ROOTS allows %s, where %s is Kebab's own; %s", root, folder, REMEDY)
 

@@ -26,14 +26,7 @@ def embedded_servers(configuration: StackConfiguration) -> list[EmbeddedServer]:
     directory, runtime_dir = configuration.directory.path, configuration.runtime_dir
     servers: list[EmbeddedServer] = []
     if configuration.has_embedded_postgres:
-        servers.append(
-            EmbeddedPostgres(
-                directory,
-                runtime_dir=runtime_dir,
-                user=configuration.postgres_user,
-                archive=configuration.archive,
-            )
-        )
+        servers.append(EmbeddedPostgres(directory, runtime_dir=runtime_dir, user=configuration.postgres_user))
     if configuration.has_embedded_redis:
         servers.append(EmbeddedRedis(directory, runtime_dir=runtime_dir))
     return servers

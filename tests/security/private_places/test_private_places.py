@@ -43,7 +43,7 @@ def root(tmp_path, settings):
     settings.KEBAB_FOLDER_ROOTS = [root]
     settings.KEBAB_DATA_DIR = root / "data"
     settings.KEBAB_METRICS_DIR = root / "metrics"
-    settings.KEBAB_WAL_ARCHIVE = root / "archive"
+    settings.KEBAB_WAL_ARCHIVE = root / "archive"  # of an earlier version
     private_places.mark_private(root / "backups")
     return root
 

@@ -1,9 +1,8 @@
-"""`kebab backup`: a complete copy of the embedded stack while it is in use."""
+"""`kebab backup`: a copy of what Kebab keeps, while it is in use."""
 
 from dataclasses import asdict
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand, path_argument
@@ -13,9 +12,9 @@ from kebab.stack.supervisor.plan import Roles
 
 
 class Command(KebabCommand):
-    """Copies database, documents' bytes and secrets; mirrors, indexes and queues are rebuilt from them."""
+    """Copies documents' bytes, settings, secrets and the embedded database; the rest is rebuilt from them."""
 
-    help = "Copy database, documents' bytes and secrets into a folder, while all goes on."
+    help = "Copy documents' bytes, settings, secrets and the embedded database, while all goes on."
     needs = Roles.SERVERS
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,10 +31,6 @@ class Command(KebabCommand):
         """Create the backup, then delete old ones."""
         from kebab.backup.backup import back_up
 
-        if not settings.KEBAB_EMBEDDED_POSTGRES:
-            raise CliError(
-                "DATABASE_URL names a Postgres of your own; its way is in docs/operations/backup.md."
-            )
         if options["keep"] is not None and options["keep"] < 1:
             raise CliError(f"--keep is {options['keep']}; give a whole number from 1 on.")
         folder = options["folder"].resolve()
@@ -52,8 +47,9 @@ class Command(KebabCommand):
 
 
 def _format_summary(facts: dict[str, Any]) -> str:
+    database = "the database" if facts["base_hash"] else "no database (your server's own backup has that)"
     summary = (
-        f"{facts['path']} leads to {facts['ended_at']}: the database and {facts['blobs']} blobs,"
+        f"{facts['path']} leads to {facts['ended_at']}: {database} and {facts['blobs']} blobs,"
         f" {facts['copied_blobs']} of them copied now ({facts['copied_bytes'] / 1e6:.1f} MB)."
     )
     return f"{summary} Removed: {', '.join(facts['removed'])}." if facts["removed"] else summary

@@ -16,6 +16,7 @@ from kebab.runtime.role import set_role
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.reachability import check_port
 from kebab.stack.storage.data_dir_lock import hold_for_stack
+from kebab.stack.storage.private_places import ARCHIVE_REMEDY, ARCHIVE_UNUSED
 from kebab.stack.supervisor.plan import Roles
 from kebab.stack.supervisor.supervisor import StopRequest, Supervisor
 from kebab.tenancy.current_workspace import acting_everywhere
@@ -56,6 +57,8 @@ class Command(KebabCommand):
             self.remarks.print(
                 "KEBAB_ENCRYPTION_KEYS is not set: no source can have credentials. See docs/configuration.md"
             )
+        if settings.KEBAB_WAL_ARCHIVE is not None:
+            self.remarks.print(f"{ARCHIVE_UNUSED}. {ARCHIVE_REMEDY}")
         with acting_everywhere():
             pgvector = check_pgvector()
             if pgvector.status is CheckStatus.WARNING:

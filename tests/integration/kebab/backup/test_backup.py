@@ -1,4 +1,4 @@
-"""A stack is backed up during uploads, lost, and restored to a moment between two writes."""
+"""A stack is backed up during uploads, lost, and restored."""
 
 import contextlib
 import json
@@ -8,7 +8,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class StackWithBackup:
-    """A stack with an archive and a backup that was made while documents came in."""
+    """A stack with a backup that was made while documents came in, and the setting of a former archive."""
 
     stack: Stack
     client: Client
@@ -39,25 +38,10 @@ class StackWithBackup:
         text = f"# {name}\n\nThe word of it is marker{name}.\n"
         return self.client.upload(f"{name}.md", text, wait_for="searchable")
 
-    def delete(self, name: str) -> None:
-        doc_id = self.client.search(f"marker{name}", mode="lexical")["hits"][0]["doc_id"]
-        assert self.client.request("DELETE", f"/documents/{doc_id}").status_code in {202, 204}
-        eventually(lambda: name not in found_names(self.client, name), f"{name} is deleted")
-
     def back_up(self, *arguments: str) -> dict:
         done = self.stack.run("backup", str(self.folder), "--json", *arguments, limit_s=300)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
-
-    def finish_log(self) -> None:
-        """Switch PostgreSQL's log file, and wait until it is archived."""
-        with psycopg.connect(
-            database_url(self.stack.data_dir, role=DATABASE_OWNER), autocommit=True
-        ) as owner:
-            # A piece in which nothing stands yet would not be finished.
-            owner.execute("SELECT pg_logical_emit_message(false, 'test', '')")
-            (name,) = owner.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
-        eventually((self.archive / "wal" / name).exists, "the log is archived")
 
 
 def found_names(client: Client, name: str) -> list[str]:
@@ -144,6 +128,7 @@ def test_backup_is_whole_and_private(stack_with_backup):
         "manifest.json",
         "postgres",
         "secrets.json",
+        "settings.env",
     ]
     assert (path / "secrets.json").stat().st_mode & 0o777 == 0o600
     assert {
@@ -151,10 +136,7 @@ def test_backup_is_whole_and_private(stack_with_backup):
     } == {0o700}
     assert (stack_with_backup.folder / MARK).exists()
     assert stack_with_backup.report["blobs"] == len((path / "blobs.txt").read_text().split()) >= 3
-    assert (stack_with_backup.report["missing_blobs"], stack_with_backup.report["archive"]) == (
-        [],
-        str(stack_with_backup.archive),
-    )
+    assert stack_with_backup.report["missing_blobs"] == []
 
 
 def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(stack_with_backup, tmp_path):
@@ -165,9 +147,6 @@ def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(stack_w
     assert (first["copied_blobs"] > 1, second["copied_blobs"]) == (True, 1)
     assert second["removed"] == [Path(first["path"]).name]
     assert [str(each.path) for each in list_backups(other.folder)] == [second["path"]]
-    stack_with_backup.finish_log()
-    oldest = min(stack_with_backup.archive.glob("wal/*"))
-    assert oldest.name <= stack_with_backup.report["first_wal"]  # another folder needs it
 
 
 def test_killed_backup_is_not_listed_and_the_next_one_removes_it(stack_with_backup, tmp_path):
@@ -232,44 +211,40 @@ def test_damaged_backup_is_refused(stack_with_backup, target, tmp_path):
     assert not (target.data_dir / "postgres").exists()
 
 
-def test_moment_between_two_writes_is_restored_after_everything_was_killed(
+def test_moment_of_an_archive_is_refused_with_its_replacement(stack_with_backup, target):
+    refused = target.run("restore", str(stack_with_backup.folder), "--to", "latest", "--json")
+    assert refused.returncode == 2
+    assert "pgBackRest" in json.loads(refused.stderr)["message"]
+    assert not (target.data_dir / "postgres").exists()
+
+
+def test_log_is_no_longer_archived_and_the_operator_is_told(stack_with_backup):
+    with psycopg.connect(database_url(stack_with_backup.stack.data_dir, role=DATABASE_OWNER)) as owner:
+        assert owner.execute("SHOW archive_mode").fetchone() == ("off",)
+    assert not stack_with_backup.archive.exists()
+    assert "KEBAB_WAL_ARCHIVE" in stack_with_backup.stack.log("up")
+
+
+def test_backup_of_the_former_version_is_restored_and_mirrors_ahead_of_it_are_rebuilt(
     stack_with_backup, target, tmp_path
 ):
-    stack_with_backup.upload("kept")
-    stack_with_backup.delete("second")
-    moment = datetime.now(UTC)
+    manifest = Path(stack_with_backup.report["path"]) / "manifest.json"
+    former = {"schema_version": "backup.v1", "first_wal": "0" * 24, "archive": str(tmp_path)}
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **former}))
     stack_with_backup.upload("later")
-    stack_with_backup.delete("third")
-    stack_with_backup.upload("latest")
-    stack_with_backup.finish_log()
     ahead = tmp_path / "mirrors"
     shutil.copytree(stack_with_backup.stack.data_dir / "mirrors", ahead)
-    os.kill(stack_with_backup.stack.pids()["supervisor"], signal.SIGKILL)
-
     target.environment["KEBAB_MIRROR_DIR"] = str(ahead)
-    target.environment["KEBAB_WAL_ARCHIVE"] = str(stack_with_backup.archive)
-    report = restore(target, stack_with_backup, "--to", moment.isoformat())
-    assert report["missing_blobs"] == []
-    assert datetime.fromisoformat(report["reached"]) <= moment
+    assert restore(target, stack_with_backup, "--backup", manifest.parent.name)["missing_blobs"] == []
     target.up()
     client = stack_with_backup.client.at(target.url)
-    names = ("first", "second", "third", "kept", "later", "latest")
 
     def standing() -> list[str]:
-        there = [name for name in names if name in found_names(client, name)]
-        assert set(there) <= {"first", "third", "kept"}  # at no time, whatever the mirrors knew
+        there = [name for name in ("first", "second", "later") if found_names(client, name)]
+        assert "later" not in there  # at no time, whatever the mirrors knew
         return there
 
-    eventually(lambda: standing() == ["first", "third", "kept"], "the mirror is made anew")
-    (hit,) = [each for each in client.search("markerthird")["hits"] if "markerthird" in each["snippet"]]
-    assert hit["citation"]
-    content = client.request("GET", f"/documents/{hit['doc_id']}/content")
-    assert b"markerthird" in content.content
-    doctor = target.run("doctor", "--deep", "--json")
-    assert doctor.returncode == 0, doctor.stdout
+    eventually(lambda: standing() == ["first", "second"], "the mirror is rebuilt")
     client.upload("anew.md", "# Anew\n\nA markeranew.\n", wait_for="searchable")
     assert found_names(client, "anew") == ["anew"]
     client.close()
-    target.stop()
-    assert stack_with_backup.stack.is_ended
-    stack_with_backup.stack.up()  # other tests go on with it
