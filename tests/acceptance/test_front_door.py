@@ -1,6 +1,5 @@
 """Clients that misbehave on real sockets, with and without a token: others are answered, nothing is left."""
 
-import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,7 +7,6 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from tests.acceptance.deploy.router import run_router
 from tests.acceptance.deploy.servers_by_tcp import find_program
 from tests.acceptance.deploy.site import Proxy
 from tests.drills.front_door.attack_run import play, start_threads
@@ -23,7 +21,7 @@ from tests.drills.front_door.socket_attacks import (
     send_endless_header,
 )
 from tests.drills.front_door.target import LARGE_FILE, Target
-from tests.support.stack import eventually, temporary_directory
+from tests.support.stack import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -67,23 +65,17 @@ def routes(port):
         return False
 
 
-@pytest.fixture(scope="module", params=["nginx", "haproxy"])
-def proxy(request, stack, tmp_path_factory):
+@pytest.fixture(scope="module")
+def proxy(stack, tmp_path_factory):
     """Yield the port of a proxy with our configuration in front of the web process."""
-    if request.param == "haproxy":
-        with run_router([stack.port], tmp_path_factory.mktemp("haproxy"), pytest.skip) as port:
-            eventually(lambda: routes(port), "it routes", 30)
-            yield port
-        return
-    program = find_program("nginx", "install Debian's nginx-light", pytest.skip)
-    folder = temporary_directory()
-    nginx = Proxy(folder / "proxy", program, [f"127.0.0.1:{stack.port}"])
+    program = find_program("haproxy", "install Debian's haproxy", pytest.skip)
+    proxy_ = Proxy(tmp_path_factory.mktemp("front") / "proxy", program, [f"127.0.0.1:{stack.port}"])
     try:
-        nginx.start()
-        yield nginx.port
+        proxy_.start()
+        eventually(lambda: routes(proxy_.port), "it routes", 30)
+        yield proxy_.port
     finally:
-        nginx.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        proxy_.stop()
 
 
 @pytest.mark.parametrize("attack", (*ATTACKS, together), ids=lambda attack: attack.__name__)

@@ -29,9 +29,7 @@ for slug in {slugs!r}:
 @pytest.fixture(scope="package")
 def site() -> Iterator[Site]:
     """Run a site, whose processes were started before its database was migrated, and waited."""
-    nginx = find_program("nginx", "install Debian's nginx-light", pytest.skip)
-    find_program("curl", "install Debian's curl", pytest.skip)
-    running = Site(temporary_directory(), nginx)
+    running = Site(temporary_directory(), find_program("haproxy", "install Debian's haproxy", pytest.skip))
     try:
         running.start_servers()
         _start(running)

@@ -1,8 +1,6 @@
-"""A manual deployment: the processes started by the image's entrypoint, behind nginx."""
+"""A manual deployment: the processes started by the image's entrypoint, behind HAProxy."""
 
 import os
-import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -25,8 +23,8 @@ from tests.support.stack import PATIENCE, GaveUp, eventually, free_port
 
 _ENTRYPOINT = DEPLOY / "image" / "entrypoint.sh"
 _STOP_LIMIT_S = 90.0
-# The nodes tried for a request, for the tests to read.
-_TELL = "add_header X-Tried $upstream_addr always;"
+# The node that has answered a request, for the tests to read.
+_TELL = "http-response set-header X-Answered %[srv_name]"
 _ROUTES = tuple(f"/w/w{n}/" for n in range(24))
 
 
@@ -99,51 +97,44 @@ class Part:
 
 
 class Proxy:
-    """nginx with the configuration of deploy/proxy, and the script that follows the nodes."""
+    """HAProxy with the configuration of deploy/proxy, before one node or two."""
 
     def __init__(
         self, folder: Path, program: str, nodes: list[str], *, balancers: tuple[str, ...] = ()
     ) -> None:
         self._folder = folder
         self._program = program
-        self._balancers = balancers
-        self._nodes = " ".join(nodes)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._environment = {
+            "KEBAB_LISTEN": f"127.0.0.1:{self.port}",
+            "KEBAB_BALANCER": " ".join(balancers),
+            "KEBAB_NODE_A": nodes[0],
+            "KEBAB_NODE_B": nodes[-1],
+        }
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Write the first list of nodes, run nginx and the script. Raises GaveUp."""
-        shutil.copytree(DEPLOY / "proxy", self._folder)
-        self._folder.chmod(0o755)
-        configuration = self._folder / "nginx-plain.conf"
-        text = re.sub("/tmp/|/var/cache/nginx/", f"{self._folder}/", configuration.read_text())  # noqa: S108 - replaced
-        text = text.replace("listen 8080", f"listen 127.0.0.1:{self.port}")
-        configuration.write_text(text.replace("include locations", f"{_TELL}\n        include locations"))
-        with (self._folder / "kebab-balancer.conf").open("wb") as believed:
-            script = str(self._folder / "believe-balancer.sh")
-            subprocess.run([script, *self._balancers], stdout=believed, check=True, timeout=30)
-        subprocess.run([str(self._script), "once"], env=self._environment("true"), check=True, timeout=30)
+        """Run it in the foreground. Raises GaveUp."""
+        self._folder.mkdir()
+        file = self._folder / "haproxy.cfg"
+        text = (DEPLOY / "proxy" / "haproxy.cfg").read_text()
+        file.write_text(text.replace("    monitor-uri", f"    {_TELL}\n    monitor-uri"))
         with (self._folder / "log").open("wb") as log:
-            command = [self._program, "-c", str(configuration), "-g", "daemon off;"]
-            nginx = subprocess.Popen(command, stdout=log, stderr=log)
-            self._processes = [nginx]
-            # A HUP before it listens would end it.
-            eventually(lambda: self._listens() or nginx.poll() is not None, "nginx listens", 60)
-            if nginx.poll() is not None:
-                raise GaveUp(f"nginx ended:\n{self.log()}")
-            reload = self._environment(f"kill -HUP {nginx.pid}")
-            follower = subprocess.Popen([str(self._script)], env=reload, stdout=log, stderr=log)
-        self._processes = [follower, nginx]
+            command = [self._program, "-db", "-f", str(file)]
+            self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
+        eventually(lambda: self._listens() or self._process.poll() is not None, "HAProxy listens", 60)
+        if self._process.poll() is not None:
+            raise GaveUp(f"HAProxy ended:\n{self.log()}")
 
     def stop(self) -> None:
-        """Stop nginx and the script."""
-        for process in self._processes:
-            process.terminate()
-            process.wait(30)
+        """Stop it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(30)
 
     def log(self) -> str:
-        """Return nginx's log."""
+        """Return its log."""
         return (self._folder / "log").read_text(errors="replace")
 
     def _listens(self) -> bool:
@@ -153,18 +144,6 @@ class Proxy:
             return False
         return True
 
-    @property
-    def _script(self) -> Path:
-        return self._folder / "follow-nodes.sh"
-
-    def _environment(self, reload: str) -> dict[str, str]:
-        return {
-            "PATH": os.environ["PATH"],
-            "KEBAB_NODES": self._nodes,
-            "KEBAB_NODES_FILE": str(self._folder / "kebab-nodes.conf"),
-            "KEBAB_RELOAD": reload,
-        }
-
 
 class Site:
     """Servers, two search nodes, a worker, an embedder, a schedule and a proxy, all on this machine.
@@ -172,12 +151,12 @@ class Site:
     Its processes run the contents of the image, and nothing else of the checkout.
     """
 
-    def __init__(self, folder: Path, nginx: str) -> None:
-        self.folder, self.nginx = folder, nginx
+    def __init__(self, folder: Path, haproxy: str) -> None:
+        self.folder, self.haproxy = folder, haproxy
         self.application = folder / "app"
         self.postgres, self.redis = TcpPostgres(folder), TcpRedis(folder)
         self._ports = {"node-a": free_port(), "node-b": free_port()}
-        self.proxy = Proxy(folder / "proxy", nginx, [self.address(name) for name in self._ports])
+        self.proxy = Proxy(folder / "proxy", haproxy, [self.address(name) for name in self._ports])
         self.parts: dict[str, Part] = {}
 
     def address(self, node: str) -> str:
@@ -187,8 +166,7 @@ class Site:
     def node_for(self, path: str, **headers: str) -> str:
         """Return the node that answers a request through the proxy, with any status."""
         answer = httpx.get(self.proxy.url + path, headers=headers, timeout=60)
-        tried = answer.headers.get("x-tried", "").split(", ")[-1]
-        return next((name for name in self._ports if self.address(name) == tried), "none")
+        return answer.headers.get("x-answered", "none")
 
     def routes(self) -> list[str]:
         """Return the nodes that answer for some workspaces."""

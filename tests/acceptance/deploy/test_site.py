@@ -1,4 +1,4 @@
-"""The image's processes, on servers with two roles, behind nginx with our configuration."""
+"""The image's processes, on servers with two roles, behind HAProxy with our configuration."""
 
 import json
 import re
@@ -161,7 +161,7 @@ def test_pages_behind_a_tls_balancer_are_not_redirected_endlessly(site):
     port = free_port()
     web = site.part("tls-web", "web", KEBAB_HTTPS="1", KEBAB_PORT=str(port))
     proxies = [
-        Proxy(site.folder / f"proxy-{name}", site.nginx, [f"127.0.0.1:{port}"], balancers=believed)
+        Proxy(site.folder / f"proxy-{name}", site.haproxy, [f"127.0.0.1:{port}"], balancers=believed)
         for name, believed in (("believes", ("127.0.0.1",)), ("doubts", ()))
     ]
 

@@ -100,15 +100,6 @@ def lies_on_disk(service, path):
     return bool(above) and above[0] in volumes
 
 
-def test_uploads_pass_the_proxy_by_a_disk():
-    """Check for a disk, as client_max_body_size exceeds the container's memory."""
-    definition = (DEPLOY / "proxy" / "nginx-plain.conf").read_text()
-    paths = re.findall(r"(\w+)_temp_path (\S+);", definition)
-    assert {name for name, _ in paths} == {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}
-    for _, path in paths:
-        assert lies_on_disk(COMPOSE["services"]["proxy"], Path(path)), path
-
-
 @pytest.mark.parametrize("name", ["node-a-web", "node-b-web", "worker", "embedder", "migrate"])
 def test_uploads_are_read_from_a_disk(name):
     service = COMPOSE["services"][name]

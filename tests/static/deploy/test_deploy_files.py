@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.support.image_files import IGNORED, Ignored, make_application
 LINTERS = "install deploy/requirements-linters.txt in an environment whose bin folder is on the PATH"
 SCRIPTS = [
     *sorted((DEPLOY / "image").glob("*.sh")),
-    *sorted((DEPLOY / "proxy").glob("*.sh")),
     DEPLOY / "compose" / "make-env",
     DEPLOY / "compose" / "make-roles.sh",
     DEPLOY / "make-venv",
@@ -94,38 +92,25 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
     assert len([image for image in ran if "kebab" in image]) == 6
 
 
-def test_haproxy_takes_its_configuration():
-    haproxy = program("haproxy", "install Debian's haproxy")
-    environment = {"NODES_NAMESPACE": "kebab"}
-    run_check(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=environment)
-
-
-def proxy_file(name, folder):
-    """Return a copy of a configuration of nginx, with a certificate and a pid file of its own."""
-    openssl = program("openssl", "install Debian's openssl")
-    shutil.copytree(DEPLOY / "proxy", folder / "proxy")
-    key, certificate = folder / "site.key", folder / "site.crt"
-    made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
+@pytest.mark.parametrize(
+    ("file", "environment"),
+    [
+        ("kubernetes/base/haproxy.cfg", {"NODES_NAMESPACE": "kebab"}),
+        ("proxy/haproxy.cfg", {"KEBAB_LISTEN": ":8080"}),
+        ("proxy/haproxy.cfg", {"KEBAB_LISTEN": ":8080", "KEBAB_BALANCER": "10.0.0.5 10.0.1.0/24"}),
+        ("proxy/haproxy.cfg", {"KEBAB_CERTIFICATE": "site.pem"}),
+    ],
+    ids=["kubernetes", "plain", "behind-a-balancer", "tls"],
+)
+def test_haproxy_takes_its_configuration(file, environment, tmp_path, monkeypatch):
+    haproxy, openssl = program("haproxy", "install Debian's haproxy"), program("openssl", "install openssl")
+    monkeypatch.chdir(tmp_path)
+    made = ("-newkey", "rsa:2048", "-nodes", "-keyout", "site.pem", "-out", "site.crt")
     run_check(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
-    file = folder / "proxy" / name
-    content = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
-    content = content.replace("/var/cache/nginx", str(folder / "proxy"))
-    file.write_text(content.replace("/run/nginx.pid", str(folder / "pid")))
-    return str(file)
-
-
-@pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
-def test_nginx_takes_its_configuration(name, tmp_path):
-    run_check(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
-
-
-def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
-    nginx = program("nginx", "install Debian's nginx-light")
-    command = [nginx, "-t", "-c", proxy_file("nginx.conf", tmp_path)]
-    journal, output = socket.socketpair()
-    with journal, output:
-        done = subprocess.run(command, stdout=output, stderr=output, timeout=120, check=False)
-        assert done.returncode == 0, journal.recv(10_000).decode()
+    with (tmp_path / "site.pem").open("a") as chain:
+        chain.write((tmp_path / "site.crt").read_text())
+    nodes = {"KEBAB_NODE_A": "10.0.0.11:8000", "KEBAB_NODE_B": "10.0.0.12:8000"}
+    run_check(haproxy, "-c", "-dW", "-f", str(DEPLOY / file), env={**nodes, **environment})
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
@@ -377,7 +362,9 @@ def test_settings_that_are_set_are_settings_that_are_read():
             names |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
     for example in (DEPLOY / "systemd").glob("*.example"):
         names |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
-    ours_alone = {name for name in names if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
+    ours_alone = {name for name in names if name.startswith("KEBAB_")} - set(
+        re.findall(r"KEBAB_[A-Z_]+", (DEPLOY / "proxy" / "haproxy.cfg").read_text())
+    )
     assert ours_alone - read == set()
 
 
