@@ -27,7 +27,7 @@ from search.vectors.quantised_scan import CodeTable
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".codes"
-_MAGIC = b"kebab codes 3\n"
+_MAGIC = b"kebab codes 4\n"
 _LENGTH = struct.Struct("<I")
 _ALIGNED = 64
 _DRAFT = ".part"
@@ -113,7 +113,7 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
         ((count, dim), np.float16),
         ((count,), np.float32),
         ((count,), np.float32),
-        ((count, dim), np.uint8),
+        ((count, dim), np.int8),
     )
     arrays, at = [], begins + length
     for shape, kind in shapes:

@@ -96,7 +96,7 @@ class LexicalResult(LegResult):
     #: None when the query has no terms.
     match: Match | None
     total: LexicalTotal | None = None
-    #: The contributions by which it scores; None if it scores by the raw expression, or was stopped.
+    #: The contributions by which it scores; None if they are read when needed, or it was stopped.
     unit_scores: _UnitScores | None = None
 
     @property
@@ -110,18 +110,22 @@ class LexicalResult(LegResult):
 
     def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
         """Return the shares of the words' weights, times n^¼ for n words; None: raw, or too late."""
-        if self.match is None or self.unit_scores is None:
+        if self.match is None or self.match.is_raw or not self.is_complete:
             return None
-        view, words = self.leg._view, self.unit_scores.words(self.match)
+        view = self.leg._view
+        try:
+            with view.limited_time():
+                scores = self.unit_scores or self.leg._collect_unit_scores(self.match)
+                rows = view.rows_of(ids)
+        except apsw.InterruptError:
+            return None
+        if not scores.is_complete:
+            return None
+        words = scores.words(self.match)
         weights = _weigh_words(view, words)
         share = len(words) ** 0.25 / float(weights.sum())
         # Many pairs of characters span two words.
         share *= 2 if is_unspaced(self.match.some_units[0].term[0]) else 1
-        try:
-            with view.limited_time():
-                rows = view.rows_of(ids)
-        except apsw.InterruptError:
-            return None
         return share * (weights @ np.array([each.has(rows) for each in words])), share
 
 
@@ -172,10 +176,7 @@ class LexicalLeg:
                     if match.is_raw:
                         return self._search_raw(match, limit)
                     if not limit:
-                        found = self._collect_unit_scores(match)
-                        return LexicalResult(
-                            leg=self, match=match, unit_scores=found if found.is_complete else None
-                        )
+                        return LexicalResult(leg=self, match=match)
                     return self._search_units(match, limit)
             except apsw.InterruptError:
                 DEGRADED.add(self.name, "out_of_time")

@@ -86,14 +86,16 @@ def _find_related(
     vectors = ranking.lists.get("vector")
     if vectors is not None and not len(vectors.ids):
         vectors = None
-    shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
-    if words is None or shares is None:
-        return none
     is_calibrated = contrast is None
     if vectors is not None and not is_calibrated and len(vectors.ids) < LEAST_CANDIDATES:
         return none
-    is_sure = _has_all(ranking, words)
     closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
+    if (closeness[:LOOK] >= (contrast or COSINES)).any() and (contrast or closeness.min() >= HIT):
+        return none  # whatever words they have, which take longer to look up
+    shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
+    if words is None or shares is None:
+        return none
+    is_sure = _has_all(ranking, words)
     found, share = shares
     limit = contrast if contrast is not None else BOTH if found.any() else COSINES
     # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.
@@ -121,8 +123,8 @@ def _closeness(ranking: Ranking, vectors: LegResult | None, *, is_calibrated: bo
     if vectors is None:
         return np.full(len(ranking), np.nan)
     scores = _scores(ranking, "vector", vectors)
-    if not ranking.known_scores:
-        missing = np.isnan(scores[:LOOK])
+    missing = np.isnan(scores[:LOOK])
+    if not ranking.known_scores and missing.any():
         scores[:LOOK][missing] = vectors.score(ranking.ids[:LOOK][missing])
     # A score is (1 + cosine) / 2.
     base = 0.5 if is_calibrated else min(middling_score(vectors.scores), 0.999)

@@ -57,7 +57,7 @@ DAMAGE = {
     "another number": lambda whole: whole[:-4000] + bytes([whole[-4000] ^ 1]) + whole[-3999:],
     "no head": lambda whole: whole[:20],
     "another beginning": lambda whole: b"x" + whole[1:],
-    "an earlier format": lambda whole: whole.replace(b"kebab codes 3", b"kebab codes 2", 1),
+    "an earlier format": lambda whole: whole.replace(b"kebab codes 4", b"kebab codes 2", 1),
     "head without a field": lambda whole: whole.replace(b'"vectors"', b'"vektors"', 1),
     "another place": lambda whole: whole.replace(b"5:5:", b"9:9:", 1),
     "empty": lambda whole: b"",

@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
-from search.vectors.quantised_scan import BATCH, PRODUCT_MODEL, Codes, encode_vectors, merge_tables
+from search.vectors.quantised_scan import BATCH, Codes, encode_vectors, merge_tables
 from tests.integration.search.vectors.comparison import assert_equal_tables
 from tests.integration.search.vectors.factories import clustered_vectors, ids_of, random_vectors
 
@@ -116,13 +115,3 @@ def test_biased_rounding_leaves_the_shortlist_unconfirmed():
     codes = Codes((encode_vectors(ids_of(5_000), vectors),))
     chosen = codes.near(query).best(10)
     assert not chosen.is_confirmed_by(codes.similarities(chosen.ids, query))
-
-
-def test_serialised_model_equals_the_onnx_library():
-    codes = helper.make_tensor_value_info("codes", TensorProto.UINT8, [None, None])
-    query = helper.make_tensor_value_info("query", TensorProto.INT8, [None, 1])
-    products = helper.make_tensor_value_info("products", TensorProto.INT32, [None, 1])
-    node = helper.make_node("MatMulInteger", ["codes", "query"], ["products"])
-    graph = helper.make_graph([node], "near", [codes, query], [products])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
-    assert model.SerializeToString() == PRODUCT_MODEL

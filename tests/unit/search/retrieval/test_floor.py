@@ -130,3 +130,15 @@ def test_hits_that_are_all_related_are_listed_by_their_vectors():
     legs = words({"a": 0.05, "b": 0.05, "c": 0.05}), vectors({"d": 0.3, "c": 0.2, "b": 0.19})
     assert names(rank(*legs, mode=Mode.HYBRID, fusion=Fusion.CONVEX, k=100)) == ["d", "a", "c", "b"]
     assert names(floored(*legs)) == ["d", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("contrast", [None, CONTRAST])
+def test_words_are_not_read_where_cosines_are_enough(contrast):
+    class Unread(Words):
+        def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
+            raise AssertionError
+
+    near = vectors({"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.4, "e": 0.3})
+    ranked = rank(near, mode=Mode.VECTOR, fusion=Fusion.CONVEX, k=100)
+    found = apply_floor(ranked, Unread(shares=None), contrast=contrast, leaves_out=True)
+    assert len(found) == 5
