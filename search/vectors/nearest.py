@@ -206,15 +206,18 @@ def _find_by_codes(
         if not shortlist.is_confirmed_by(similarities):
             return None
         ids, first = np.unique(shortlist.ids, return_index=True)
-        is_visible = check_visible(ids)
-        ids, similarities = ids[is_visible], similarities[first[is_visible]]
-        order = np.argsort(-similarities, kind="stable")[:limit]
+        similarities = similarities[first]
+        order = np.argsort(-similarities, kind="stable")
         order = order[~np.isnan(similarities[order])]
+        # Most often all of the nearest are visible, and others need no look-up.
+        if not check_visible(ids[np.sort(order[:limit])]).all():
+            order = order[check_visible(ids)[order]]
+        n_visible, order = len(order), order[:limit]
         is_every = len(shortlist.ids) == len(approximation.ids)
         if is_every or (len(order) == limit and similarities[order[-1]] >= shortlist.bound):
             return Nearest(ids[order], similarities[order], codes)
         # Extrapolate from the share that is visible, with a margin.
-        wanted = int(_MARGIN * limit * len(shortlist.ids) / max(1, len(ids)))
+        wanted = int(_MARGIN * limit * len(shortlist.ids) / max(1, n_visible))
     return None
 
 
