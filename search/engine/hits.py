@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from operator import attrgetter
 
@@ -47,6 +47,8 @@ _is_related = attrgetter("entry.retrieval.related")
 
 #: Returns the ranked entries from one position to another; fewer at the end of the list.
 ReadEntries = Callable[[int, int], Sequence[RankedEntry]]
+#: By chunk id, what adds the snippets to a hit that was built without.
+LateSnippets = dict[str, Callable[[SearchHit], None]]
 
 
 @dataclass(kw_only=True)
@@ -101,7 +103,7 @@ class HitBuilder:
         *,
         space: LiveSpace | None,
         index_version: str,
-        with_snippets: bool = True,
+        with_snippets: bool | LateSnippets = True,
         copies: Mapping[str, Sequence[str]],
     ) -> None:
         """`match` is the compiled query; without it snippets are made for the query's words.
@@ -179,6 +181,11 @@ class HitBuilder:
             self._hit(rank if is_first else place.entry.rank, score, place)
             for rank, (score, place) in enumerate(zip(scores, places, strict=True), start=1)
         ]
+        if isinstance(self._with_snippets, dict):
+            self._with_snippets |= {
+                hit.chunk_id: partial(self._add_snippets, place)
+                for hit, place in zip(hits, places, strict=True)
+            }
         if hits and Include.METADATA in self._query.include:
             metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
             for hit in hits:
@@ -250,8 +257,14 @@ class HitBuilder:
             hit.section_count = 1 + len(entry.sections)
         return hit
 
+    def _add_snippets(self, place: _Place, hit: SearchHit) -> None:
+        self._with_snippets = True
+        whole = self._hit(hit.rank, hit.score, place)
+        hit.snippet, hit.highlights, hit.sections = whole.snippet, whole.highlights, whole.sections
+        hit.other_language = whole.other_language
+
     def _snippet(self, chunk: VisibleChunk) -> Snippet:
-        if not self._with_snippets:
+        if self._with_snippets is not True:
             return _NO_SNIPPET
         self._has_time = self._has_time and time.monotonic() < self._deadline
         if not self._has_time:

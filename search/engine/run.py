@@ -21,7 +21,7 @@ from search.engine.did_you_mean import (
     suggest_query,
 )
 from search.engine.explain import build_explanation
-from search.engine.hits import HitBuilder, HitPage
+from search.engine.hits import HitBuilder, HitPage, LateSnippets
 from search.engine.readback import read_documents, read_passages, read_sort_keys
 from search.engine.why_not import SearchOutcome, explain_absence
 from search.metrics import DEGRADED, stage
@@ -88,7 +88,7 @@ def run_search(
     query: SearchQuery,
     stages: Stages,
     *,
-    with_snippets: bool = True,
+    with_snippets: bool | LateSnippets = True,
     executor: Executor | None = None,
 ) -> Run:
     """Answer `query` from a corpus. Without its index of words, the other legs answer alone.
@@ -121,7 +121,7 @@ def _run(
     view: MirrorView | None,
     corrected: CorrectedQuery | None = None,
     *,
-    with_snippets: bool,
+    with_snippets: bool | LateSnippets,
     executor: Executor | None,
 ) -> Run:
     """Run with the index of words, or without it; `corrected` is how words of the query were corrected.

@@ -22,6 +22,7 @@ from search.access.scope import SearchScope, resolve_scope
 from search.corpus.seq_tokens import read_token
 from search.engine.corpus import Corpus
 from search.engine.cursors import add_cursor
+from search.engine.hits import LateSnippets
 from search.engine.ranking_snapshot import RankingSnapshot, ResultSnapshot
 from search.engine.readback import read_first_chunks
 from search.engine.run import CandidatesLost, Run, index_version_of, run_search
@@ -127,14 +128,15 @@ def search(
     reader: Reader = Reader(),  # noqa: B008 - it can't be changed
     min_seq: int | None = None,
     caller: str | None = None,
-    with_snippets: bool = True,
+    with_snippets: bool | LateSnippets = True,
 ) -> SearchResult:
     """Answer `query` from what `reader` may read of `workspace`; the result names missing parts.
 
     The default reader sees the sources open to all members. With `min_seq`, wait within a limit until this
     node has applied that change. For a `caller`, an identity that is never reassigned, store the rest of the
     list for `search.engine.pages.fetch_next_page`. Without snippets, for callers that read whole chunks, the
-    snippets of the hits are ''.
+    snippets of the hits are ''; a caller that shows some of the hits has these added to them by what
+    `LateSnippets` get.
     Raises InvalidQuery and InvalidFilter for an invalid request, NotSearchableYet, Workspace.DoesNotExist.
     """
     started = time.perf_counter()
@@ -168,7 +170,7 @@ def search_in_scope(
     query: SearchQuery,
     *,
     caller: str | None = None,
-    with_snippets: bool = True,
+    with_snippets: bool | LateSnippets = True,
 ) -> SearchResult:
     """Answer `query` as `search` does, under a scope already resolved from its filters.
 
@@ -248,7 +250,11 @@ def _apply_pins(scope: SearchScope, query: SearchQuery, stages: Stages) -> Stage
 
 
 def run_visible(
-    workspace: Workspace, query: SearchQuery, stages: Stages, with_snippets: bool, scope: SearchScope
+    workspace: Workspace,
+    query: SearchQuery,
+    stages: Stages,
+    with_snippets: bool | LateSnippets,
+    scope: SearchScope,
 ) -> Run:
     """Run a search; again with all candidates read back from Postgres if a hit is missing there."""
     with local_mirrors.leg_threads() as threads:

@@ -1,8 +1,6 @@
 """Search over several workspaces: each is searched by itself, and their lists are merged.
 
-A quarter of the time of a search goes into the hits that it shows. So each of many workspaces gives the head
-of its list first, as deep as the merged list shows if all find as much; one whose further hits may belong
-into that list is searched again.
+A quarter of the time of a search goes into the snippets of its hits, which are made for the merged list only.
 """
 
 import time
@@ -10,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from math import ceil
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
@@ -20,6 +17,7 @@ import numpy as np
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
+from search.engine.hits import LateSnippets
 from search.engine.search import milliseconds_since, search
 from search.engine.time_limit import limited_search
 from search.models import Document
@@ -32,8 +30,6 @@ _Key = tuple[Any, ...]
 
 #: The most workspaces of one search.
 MAX_WORKSPACES = 50
-# All hits of so few workspaces cost less than a second search of the one that has most.
-_FEW = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,26 +76,16 @@ def search_several(
     """
     started = time.perf_counter()
     queries = [build_query(access) for access in accesses]
-    limits = [min(query.k, per_workspace) for query in queries]
-    depth = k if len(accesses) <= _FEW else ceil(k / len(accesses)) + 1
     sort = queries[0].sort if queries else Sort.RELEVANCE
+    snippets = {access.workspace.pk: LateSnippets() for access in accesses}
     results = [
-        _search_one(access, replace(query, k=min(limit, depth)))
-        for access, query, limit in zip(accesses, queries, limits, strict=True)
+        _search_one(access, replace(query, k=min(query.k, per_workspace)), snippets[access.workspace.pk])
+        for access, query in zip(accesses, queries, strict=True)
     ]
-    lists = _place_hits(accesses, results, sort)
-    merged = sorted(chain(*lists), key=_place_of)
-    last = merged[k - 1].place if len(merged) >= k else None
-    longer = [
-        number
-        for number, limit in enumerate(limits)
-        if depth < limit and _may_go_on(lists[number], depth, last)
-    ]
-    for number in longer:
-        results[number] = _search_one(accesses[number], replace(queries[number], k=limits[number]))
-    if longer:
-        merged = sorted(chain(*_place_hits(accesses, results, sort)), key=_place_of)
-    hits = tuple(merged[:k])
+    hits = tuple(sorted(chain(*_place_hits(accesses, results, sort)), key=attrgetter("place"))[:k])
+    for each in hits:
+        with acting_in(each.workspace.pk):
+            snippets[each.workspace.pk][each.hit.chunk_id](each.hit)
     if sort is Sort.RELEVANCE:
         for each, score in zip(hits, accumulate([each.hit.score for each in hits], min), strict=True):
             each.hit.score = score
@@ -110,9 +96,6 @@ def search_several(
         ),
         took_ms=milliseconds_since(started),
     )
-
-
-_place_of = attrgetter("place")
 
 
 def _place_hits(
@@ -203,13 +186,8 @@ def _find_undated(access: Access, hits: Sequence[SearchHit]) -> set[str]:
         return {doc_id.hex for doc_id in found.values_list("doc_id", flat=True)}
 
 
-def _may_go_on(hits: Sequence[WorkspaceHit], depth: int, last: _Key | None) -> bool:
-    """Return whether a list of `depth` hits may go on with one that is before the `last` of all."""
-    return len(hits) >= depth and (last is None or hits[-1].place <= last)
-
-
-def _search_one(access: Access, query: SearchQuery) -> SearchResult | None:
+def _search_one(access: Access, query: SearchQuery, snippets: LateSnippets) -> SearchResult | None:
     """Search one workspace; return None if it was deleted meanwhile."""
     with acting_in(access.workspace.pk), suppress(Workspace.DoesNotExist):
-        return search(access.workspace, query, reader=access.reader)
+        return search(access.workspace, query, reader=access.reader, with_snippets=snippets)
     return None

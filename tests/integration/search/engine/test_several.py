@@ -7,7 +7,7 @@ import pytest
 from kebab.people.operator import command_line_access
 from search.engine.several import search_several
 from search.models import Document
-from search.retrieval.types import Mode, SearchQuery, Sort
+from search.retrieval.types import Group, Mode, SearchQuery, Sort
 from search.settings.rules import validate_rules
 from tests.support.actors import make_workspace
 from tests.support.corpus import write, write_each
@@ -96,6 +96,22 @@ def test_merged_hits_equal_the_merge_of_complete_lists(make_spaces, sizes):
         assert [found.count_hits(space) for space in spaces] == [
             sum(each.workspace == space for each in found.hits) for space in spaces
         ]
+
+
+def test_snippets_are_made_for_the_hits_of_the_merged_list_only(make_spaces):
+    spaces = make_spaces((3, 3))
+    found = search_several(
+        [command_line_access(space) for space in spaces],
+        lambda access: SearchQuery(text="heron", mode=Mode.LEXICAL, group=Group.DOCUMENT),
+        k=2,
+        per_workspace=10,
+    )
+    shown = [hit for _, result in found.by_workspace for hit in result.hits if hit.snippet]
+    assert sorted(hit.chunk_id for hit in shown) == sorted(each.hit.chunk_id for each in found.hits)
+    for each in found.hits:
+        alone = ask(each.workspace, "heron", group=Group.DOCUMENT).hits[each.hit.rank - 1]
+        assert (each.hit.snippet, each.hit.highlights) == (alone.snippet, alone.highlights)
+        assert each.hit.sections == alone.sections
 
 
 def merge(spaces, text, *, k=20, mode=Mode.HYBRID):
