@@ -253,6 +253,8 @@ def _may_be_name(word: re.Match[str], text: str, *, is_unknown: bool) -> bool:
 
 def _safe_spellings(vocabulary: Vocabulary, word: str, *, is_unknown: bool) -> list[Spelling]:
     most = safe_errors(fold(word))
+    if not most:
+        return []
     may_be_wrong = is_unknown and not is_common_word(fold(word))
     found = spellings(vocabulary, word) if may_be_wrong else split_word(vocabulary, word)
     return [each for each in found if each.errors <= most]

@@ -228,7 +228,8 @@ def _words_near(typed: str, passages: Iterable[IndexedPassage], term: str) -> It
     for passage in passages:
         words = _words_like(passage, like)
         for word in words - distances.keys():
-            distances[word] = edit_distance(typed, fold(word))
+            is_near = abs(len(fold(word)) - len(typed)) <= errors
+            distances[word] = edit_distance(typed, fold(word)) if is_near else errors + 1
         yield from ((word, passage.chunk_id) for word in sorted(words) if distances[word] <= errors)
         nearest += any(distances[word] <= 1 for word in words)
         if nearest == _SAMPLED:
