@@ -87,6 +87,8 @@ FindPassing = Callable[[], np.ndarray | None]
 # factor on the estimate for the next attempt.
 _LOOKS = 2
 _MOST_COMPARED = 4_000
+# Of so many of the nearest that no filter narrows one is visible: the others have just been deleted.
+_VISIBLE = 2
 _MARGIN = 1.5
 # Factor on the candidates for a query with operators on words, which PostgreSQL can't check.
 _WIDER = 4
@@ -153,7 +155,8 @@ def nearest_chunks(
     """
     if not point.space.is_indexed:
         codes = code_cache().codes(scope, point.space)
-        found = None if codes is None else _find_by_codes(codes, point, limit, check_visible)
+        look = None if scope.narrowing else _VISIBLE * limit
+        found = None if codes is None else _find_by_codes(codes, point, limit, check_visible, look)
         if found is not None:
             VECTOR_LEGS.add("codes")
             return found
@@ -193,9 +196,12 @@ def _find_exactly(query: _NearestQuery) -> list[tuple[Any, ...]]:
 
 
 def _find_by_codes(
-    codes: Codes, point: QueryPoint, limit: int, check_visible: CheckVisible
+    codes: Codes, point: QueryPoint, limit: int, check_visible: CheckVisible, look: int | None
 ) -> Nearest | None:
-    """Return the nearest by quantised codes; None if too few of the nearest are visible."""
+    """Return the nearest by quantised codes; None if too few of the nearest are visible.
+
+    Others than the nearest `look` are only looked up if too few of these are visible.
+    """
     approximation = codes.near(point.half)
     wanted = limit
     for _ in range(_LOOKS):
@@ -209,9 +215,12 @@ def _find_by_codes(
         similarities = similarities[first]
         order = np.argsort(-similarities, kind="stable")
         order = order[~np.isnan(similarities[order])]
-        # Most often all of the nearest are visible, and others need no look-up.
-        if not check_visible(ids[np.sort(order[:limit])]).all():
-            order = order[check_visible(ids)[order]]
+        is_visible = np.zeros(len(ids), bool)
+        for looked in (np.sort(order[:look]), np.sort(order)):
+            is_visible[looked] = check_visible(ids[looked])
+            if np.count_nonzero(is_visible) >= limit or len(looked) == len(order):
+                break
+        order = order[is_visible[order]]
         n_visible, order = len(order), order[:limit]
         is_every = len(shortlist.ids) == len(approximation.ids)
         if is_every or (len(order) == limit and similarities[order[-1]] >= shortlist.bound):
