@@ -21,7 +21,7 @@ from kebab.accounts.sign_in import end_sessions
 from kebab.identity.models import ApiToken, User
 from kebab.middleware import Middleware
 from kebab.pages.page import Page, PostPage
-from kebab.people.pages.tokens import PersonalTokenForm, token_options
+from kebab.people.pages.tokens import PersonalTokenForm, offered_memberships, token_options
 from kebab.people.token_lifecycle import issue_personal_token, revoke_personal_token
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -51,10 +51,11 @@ class ProfilePage(Page):
 @PostPage.of()
 def create_token(page: PostPage) -> HttpResponse:
     """Create a token that acts for the person, its secret in this answer alone, or show the form again."""
-    form = PersonalTokenForm(page.request.POST)
+    user = person_of(page.request)
+    form = PersonalTokenForm(offered_memberships(user), page.request.POST)
     if not form.is_valid():
         return render_profile(page.request, status=400, token_form=form)
-    made, secret = issue_personal_token(person_of(page.request), **token_options(form))
+    made, secret = issue_personal_token(user, **token_options(form))
     return render_profile(page.request, made=made, secret=secret)
 
 
@@ -106,7 +107,7 @@ def render_profile(request: HttpRequest, *, status: int = 200, **context: Any) -
     live = user.personal_tokens.filter(revoked_at=None).exclude(client=None, expires_at__lte=timezone.now())
     defaults = {
         "form": ProfileForm(instance=user),
-        "token_form": PersonalTokenForm(),
+        "token_form": PersonalTokenForm(offered_memberships(user)),
         "place": "profile",
         "tokens": tokens,
         "personal_tokens": live.order_by("-created_at"),

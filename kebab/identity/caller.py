@@ -33,7 +33,7 @@ _READ_ALL = frozenset({Role.ADMIN, Role.OWNER})
 _SCOPES_OF_ROLE: Mapping[Role, frozenset[TokenScope]] = {
     Role.VIEWER: frozenset({TokenScope.SEARCH, TokenScope.ASK}),
     Role.EDITOR: frozenset({TokenScope.SEARCH, TokenScope.ASK, TokenScope.INGEST}),
-    Role.ADMIN: frozenset(TokenScope),
+    Role.ADMIN: frozenset(TokenScope) - {TokenScope.ADMINISTER},
     Role.OWNER: frozenset(TokenScope),
 }
 
@@ -64,6 +64,12 @@ class Caller:
         if self.operator is not None:
             return self.operator
         return f"token:{self.token.pk}" if self.token is not None else f"user:{self.person.pk}"
+
+    @property
+    def tool(self) -> dict[str, str]:
+        """Return the personal token without its secret, for the details of audit events; else nothing."""
+        token = self.personal_token
+        return {} if token is None else {"token": f"{token.kind}_{token.prefix}"}
 
     @property
     def share(self) -> str:
@@ -208,9 +214,10 @@ def member_access(caller: Caller, membership: Any) -> Access:
 
 
 def _scopes(role: Role, token: PersonalToken | None) -> frozenset[TokenScope]:
-    """Return the scopes of a role, those alone that a personal token has too."""
+    """Return the scopes of a role, those alone that a personal token has too; `administer` is all of them."""
     scopes = _SCOPES_OF_ROLE[role]
-    return scopes if token is None else scopes & frozenset(map(TokenScope, token.scopes))
+    own = scopes if token is None else scopes & frozenset(map(TokenScope, token.scopes))
+    return scopes if TokenScope.ADMINISTER in own else own
 
 
 def caller_accesses(caller: Caller, *, limit: int) -> list[Access]:
@@ -303,8 +310,8 @@ class Need:
     """The least a caller must have: a person the role (or a higher one), a token the scope."""
 
     role: Role
-    #: "any": any scope at all will do. None: for people only.
-    scope: TokenScope | Literal["any"] | None
+    #: "any": any scope at all will do.
+    scope: TokenScope | Literal["any"]
     #: Whether what it is needed for is narrowed by the filters of a token that has some.
     filters: bool = False
     #: Whether it shows what a token of the workspace may not read: it takes a person, or their token.
@@ -338,8 +345,6 @@ class Need:
         return self._check_scope(access)
 
     def _check_scope(self, access: Access) -> str:
-        if self.scope is None:
-            raise Forbidden("Only a person who has signed in may do this, not a token.")
         if self.scope == "any":
             if not access.scopes:
                 raise Forbidden("This token lacks any scope, so it may do nothing.")
@@ -349,7 +354,10 @@ class Need:
         return f"The token has the scope {self.scope.value}."
 
 
-#: For owners and admins who have signed in, and no token.
-ADMINS = Need(role=Role.ADMIN, scope=None)
+#: For all members, owners and admins, and owners alone, who have signed in or whose tool administers.
+MEMBERS, ADMINS, OWNERS = (
+    Need(role=role, scope=TokenScope.ADMINISTER, is_personal=True)
+    for role in (Role.VIEWER, Role.ADMIN, Role.OWNER)
+)
 #: For owners and admins, and tokens that manage.
 MANAGERS = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)

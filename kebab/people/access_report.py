@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from kebab.contributions import contributions
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Forbidden, InvalidRequest, NotFound
-from kebab.identity.caller import ADMINS, Access, Caller, Need, caller_access
+from kebab.identity.caller import ADMINS, MEMBERS, OWNERS, Access, Caller, Need, caller_access
 from kebab.identity.models import ApiToken, Group, Role, TokenScope, Workspace
 from kebab.identity.reader import Reader
 from kebab.identity.tokens import readable_tokens
@@ -190,8 +190,8 @@ _NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
         "members",
         "manage members, groups, invitations and tokens; see audit",
     ),
-    Need(role=Role.VIEWER, scope=None): ("leave", "end one's own membership"),
-    Need(role=Role.OWNER, scope=None): ("own", "delete the workspace"),
+    MEMBERS: ("leave", "end one's own membership"),
+    OWNERS: ("own", "delete the workspace"),
 }
 
 
@@ -261,7 +261,7 @@ def _permissions(request: ReportRequest) -> Iterator[Permission]:
     for operation in operations():
         found.setdefault(operation.need, []).append(operation)
     for need, allowing in found.items():
-        name, means = _NAMES_OF_NEEDS.get(need) or (f"{need.role.value} or {need.scope or 'no token'}", "")
+        name, means = _NAMES_OF_NEEDS.get(need) or (f"{need.role.value} or {need.scope}", "")
         is_allowed, why = request.answer(need)
         yield Permission(
             name=name,

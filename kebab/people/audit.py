@@ -30,8 +30,11 @@ def acting_from(request_address: str | None) -> Iterator[None]:
 
 
 def record(access: Access, action: str, subject: str = "", **detail: Any) -> None:
-    """Record that the caller did `action` (`member.added`) to `subject`. `detail` never holds a secret."""
-    _write(access.workspace, access.actor, action, subject, detail)
+    """Record that the caller did `action` (`member.added`) to `subject`. `detail` never holds a secret.
+
+    The token with which a tool acted for the person is among the details.
+    """
+    _write(access.workspace, access.actor, action, subject, {**detail, **access.caller.tool})
 
 
 def record_person(

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from kebab.database.querysets import first_or_not_found
-from kebab.errors import Conflict
+from kebab.errors import Conflict, Forbidden, Unprocessable
 from kebab.identity.caller import Access
-from kebab.identity.models import ApiToken, PersonalToken, TokenScope, User
+from kebab.identity.models import ApiToken, Membership, PersonalToken, Role, TokenScope, User
 from kebab.identity.models.token import Token
 from kebab.identity.tokens import mint_personal_token, mint_token
 from kebab.people import audit
@@ -71,6 +71,29 @@ def issue_personal_token(
         token, secret = mint_personal_token(user, scopes=scopes, name=name, expires_at=expires_at, **binding)
         bound: dict[str, Any] = {} if token.client is None else {"client": token.client.name}
         audit.record_person(user.email, "token.created", _subject(token), scopes=token.scopes, **bound)
+    return token, secret
+
+
+def issue_administration_token(
+    access: Access, *, owner: str, scopes: Iterable[str], **options: Any
+) -> tuple[PersonalToken, str]:
+    """Create a token that acts for an owner of the workspace in it alone; return it and its secret form.
+
+    Raises Forbidden for all but operators, and Unprocessable if no owner has that address.
+    """
+    if access.caller.operator is None:
+        raise Forbidden("An owner creates a token with the scope administer on their profile page.")
+    owners = Membership.objects.filter(workspace=access.workspace, role=Role.OWNER, user__is_active=True)
+    membership = owners.filter(user__in=User.objects.with_address(owner)).select_related("user").first()
+    if membership is None:
+        raise Unprocessable(
+            f"{owner!r} is not the address of an owner of this workspace.", code="user_unknown"
+        )
+    with transaction.atomic():
+        token, secret = mint_personal_token(
+            membership.user, scopes=scopes, workspace_ids=[access.workspace.pk], **options
+        )
+        audit.record(access, "token.created", _subject(token), scopes=token.scopes, owner=token.user.email)
     return token, secret
 
 

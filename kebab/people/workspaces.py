@@ -63,7 +63,7 @@ def create_workspace(
         _save(workspace)
         if owner is not None:
             Membership.objects.create(workspace=workspace, user=owner, role=Role.OWNER)
-        facts = {"id": str(workspace.pk), "owner": None if owner is None else owner.email}
+        facts = {"id": str(workspace.pk), "owner": None if owner is None else owner.email, **caller.tool}
         audit.record_person(caller.actor, "workspace.created", slug, workspace=workspace, **facts)
     return workspace
 

@@ -1,4 +1,4 @@
-"""The API of webhooks: `/workspaces/{ws}/webhooks`, their endpoints and deliveries. For people only."""
+"""The API of webhooks: `/workspaces/{ws}/webhooks`, their endpoints and deliveries."""
 
 import uuid
 from typing import Any, ClassVar

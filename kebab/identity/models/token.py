@@ -15,6 +15,8 @@ class TokenScope(models.TextChoices):
     INGEST = "ingest"
     MANAGE = "manage"
     ASK = "ask"
+    #: Of personal tokens alone: all that the person may do as an owner.
+    ADMINISTER = "administer"
 
 
 class Token(models.Model):

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}` members, groups, invitations and access: who may do what. For people only."""
+"""`/workspaces/{ws}` members, groups, invitations and access: who may do what."""
 
 import uuid
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from kebab.http.api.openapi_schema import page_of, wire_component
 from kebab.http.api.serializers import HexIdField, ShortListField, StrictSerializer, strict_body
 from kebab.http.api.views import KeysetPage, PageQuery, WorkspaceView
 from kebab.http.site_address import site_address
-from kebab.identity.caller import ADMINS, Need
+from kebab.identity.caller import ADMINS, MEMBERS
 from kebab.identity.models import Invitation, Role
 from kebab.identity.models.invitation import InvitationState
 from kebab.people.access_report import explain_access, find_caller
@@ -96,7 +96,7 @@ class MembersView(WorkspaceView):
 class OneMemberView(WorkspaceView):
     """One member of a workspace."""
 
-    required: ClassVar = {"PATCH": ADMINS, "DELETE": Need(role=Role.VIEWER, scope=None)}
+    required: ClassVar = {"PATCH": ADMINS, "DELETE": MEMBERS}
 
     @extend_schema(request=MemberChange, responses=MemberSerializer)
     def patch(self, request: Request, ws: str, user_id: int) -> Response:

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/tokens`: API tokens for tools. For people only."""
+"""`/workspaces/{ws}/tokens`: API tokens for tools."""
 
 import uuid
 from datetime import timedelta
@@ -21,7 +21,13 @@ from kebab.identity.caller import ADMINS
 from kebab.identity.models import ApiToken, TokenScope
 from kebab.identity.tokens import with_token_groups
 from kebab.people.api.members import GroupIdsField
-from kebab.people.token_lifecycle import MAX_OVERLAP, issue_token, revoke_token, rotate_token
+from kebab.people.token_lifecycle import (
+    MAX_OVERLAP,
+    issue_administration_token,
+    issue_token,
+    revoke_token,
+    rotate_token,
+)
 
 
 class NewToken(StrictSerializer):
@@ -34,6 +40,11 @@ class NewToken(StrictSerializer):
         required=False,
         default=dict,
         help_text="Filters, as a search has them, that narrow each of its searches; it may do nothing else.",
+    )
+    owner = serializers.EmailField(
+        required=False,
+        default="",
+        help_text="For operators: the owner of the workspace for whom a token with `administer` acts here.",
     )
     expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
     expires_at = serializers.DateTimeField(required=False)
@@ -48,6 +59,14 @@ class NewToken(StrictSerializer):
             raise serializers.ValidationError({"expires_at": "This time is past."})
         if days is not None:
             attrs["expires_at"] = timezone.now() + timedelta(days=days)
+        owner = attrs.pop("owner")
+        if TokenScope.ADMINISTER in attrs["scopes"]:
+            if any([attrs.pop("groups"), attrs.pop("filters")]):
+                message = "With the scope administer it has neither groups nor filters."
+                raise serializers.ValidationError({"scopes": message})
+            return {**attrs, "owner": owner}
+        if owner:
+            raise serializers.ValidationError({"owner": "It takes the scope administer."})
         if attrs["filters"] != {}:
             if set(attrs["scopes"]) != {TokenScope.SEARCH}:
                 raise serializers.ValidationError(
@@ -110,9 +129,14 @@ class TokensView(WorkspaceView):
     @extend_schema(request=NewToken, responses={201: TokenWithSecretSerializer})
     @idempotent(recheck=None, withhold=("token",))
     def post(self, request: Request, ws: str) -> Response:
-        """Create a token. Its secret is in this answer only."""
+        """Create a token. Its secret is in this answer only.
+
+        One with the scope `administer` is a personal one of an owner: they create it on their profile page,
+        or an operator does, who names them as `owner`.
+        """
         fields = strict_body(request, NewToken)
-        return _with_secret(*issue_token(self.access, **fields))
+        issue = issue_administration_token if TokenScope.ADMINISTER in fields["scopes"] else issue_token
+        return _with_secret(*issue(self.access, **fields))
 
 
 class OneTokenView(WorkspaceView):
@@ -153,6 +177,8 @@ def _tokens(view: WorkspaceView) -> "QuerySet[ApiToken]":
     return with_token_groups(view.workspace.tokens.select_related("created_by"))
 
 
-def _with_secret(token: ApiToken, secret: str) -> Response:
+def _with_secret(token: Any, secret: str) -> Response:
+    if not isinstance(token, ApiToken):  # its person's groups
+        token.group_ids, token.filters, token.created_by = [], {}, token.user
     answer = {**TokenSerializer(token).data, "token": secret}
     return Response(answer, status=201, headers={"Cache-Control": "no-store"})

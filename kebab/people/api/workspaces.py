@@ -19,7 +19,9 @@ from kebab.http.api.views import ApiView, KeysetPage, PageQuery, WorkspaceView
 from kebab.identity.caller import (
     ADMINS,
     MANAGERS,
+    OWNERS,
     Access,
+    Caller,
     Need,
     caller_access,
     caller_memberships,
@@ -27,7 +29,7 @@ from kebab.identity.caller import (
     operator_access,
     token_access,
 )
-from kebab.identity.models import AuditEvent, Role, User, Workspace
+from kebab.identity.models import AuditEvent, Role, TokenScope, User, Workspace
 from kebab.people.audit import events_of
 from kebab.people.operator import first_operator
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
@@ -143,9 +145,11 @@ class WorkspacesView(ApiView):
     @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})
     @idempotent(recheck=None)
     def post(self, request: Request) -> Response:
-        """Create a workspace, which the caller owns. For people; operators may name another owner."""
-        if self.caller.token is not None or self.caller.personal_token is not None:
-            raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
+        """Create a workspace, which the caller owns; operators may name another owner.
+
+        A token needs the scope `administer` in all workspaces of a person who owns one.
+        """
+        _check_creator(self.caller)
         fields = strict_body(request, NewWorkspace)
         with acting_everywhere(), transaction.atomic():
             owner = self._owner(fields.pop("owner", None))
@@ -170,13 +174,27 @@ class WorkspacesView(ApiView):
         return user
 
 
+def _check_creator(caller: Caller) -> None:
+    """Raise Forbidden for a token that isn't that of an owner, to administer all of their workspaces."""
+    tool = caller.personal_token
+    if caller.token is None and tool is None:
+        return
+    if tool is not None and tool.workspace_ids is None and TokenScope.ADMINISTER in tool.scopes:
+        with acting_everywhere():
+            if caller_memberships(caller).filter(role=Role.OWNER).exists():
+                return
+    raise Forbidden(
+        "This takes a person, or an owner's personal token with the scope administer in all workspaces."
+    )
+
+
 class OneWorkspaceView(WorkspaceView):
     """One workspace."""
 
     required: ClassVar = {
         "GET": Need(role=Role.VIEWER, scope="any"),
         "PATCH": MANAGERS,
-        "DELETE": Need(role=Role.OWNER, scope=None),
+        "DELETE": OWNERS,
     }
 
     @extend_schema(responses=WorkspaceSerializer)

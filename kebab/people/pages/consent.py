@@ -1,8 +1,7 @@
 """The page on which a person connects a client to their workspaces, or refuses it."""
 
-import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from authlib.oauth2 import OAuth2Error
@@ -13,33 +12,23 @@ from django.utils.translation import gettext_lazy as _
 
 from kebab.errors import InvalidRequest
 from kebab.http.security_headers import REDIRECTING_POLICY
-from kebab.identity.caller import readable_memberships
 from kebab.identity.models import Membership, User
 from kebab.pages.page import Page
 from kebab.people.oauth.server import AuthorizationServer, Consent, has_unsafe_text, name_issuer
-from kebab.people.pages.tokens import SCOPE_LABELS
-from kebab.tenancy.current_workspace import acting_everywhere
-
-_MAX_WORKSPACES: Final = 200
+from kebab.people.pages.tokens import SCOPE_LABELS, WorkspacesField, offered_memberships
 
 
 class ConsentForm(forms.Form):
     """The workspaces that a client may see."""
 
-    workspaces = forms.TypedMultipleChoiceField(
-        label=_("Workspaces"),
-        coerce=uuid.UUID,
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": _("Choose at least one workspace.")},
-    )
+    workspaces = WorkspacesField(error_messages={"required": _("Choose at least one workspace.")})
 
     def __init__(self, memberships: Sequence[Membership], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        choices = [(str(each.workspace_id), each.workspace.name) for each in memberships]
         offered: Any = self.fields["workspaces"]
-        offered.choices = choices
-        if len(choices) == 1:
-            offered.initial = [choices[0][0]]
+        offered.offer(memberships)
+        if len(memberships) == 1:
+            offered.initial = [str(memberships[0].workspace_id)]
 
 
 class ConsentPage(Page):
@@ -60,8 +49,7 @@ class ConsentPage(Page):
             raise InvalidRequest("A parameter of the client has characters that none may have.")
         user, server = request.user, AuthorizationServer()
         assert isinstance(user, User)  # noqa: S101  # `Page` lets nobody else in
-        with acting_everywhere():
-            memberships = list(readable_memberships(user).order_by("workspace__name")[:_MAX_WORKSPACES])
+        memberships = offered_memberships(user)
         form = ConsentForm(memberships, request.POST if decision == "allow" else None)
         try:
             grant = server.get_consent_grant(request, end_user=user)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import NotFound
 from kebab.http.site_address import site_address
-from kebab.identity.caller import ADMINS, Need
+from kebab.identity.caller import ADMINS, MEMBERS
 from kebab.identity.models import Invitation, Role, Workspace
 from kebab.pages.page import WorkspacePage, list_page
 from kebab.people.access_report import explain_access, find_caller
@@ -161,7 +161,7 @@ def change_groups(page: PeopleAction, user_id: int) -> HttpResponse:
     return redirect("person", page.access.workspace.slug, user_id)
 
 
-@PeopleAction.of(need=Need(role=Role.VIEWER, scope=None))
+@PeopleAction.of(need=MEMBERS)
 def remove_person(page: PeopleAction, user_id: int) -> HttpResponse:
     """Remove the member. Raises NotFound, Forbidden, Conflict for the last owner."""
     remove_member(page.access, user_id)

@@ -11,8 +11,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from kebab.errors import Problem
-from kebab.identity.caller import MANAGERS, Need
-from kebab.identity.models import Role, Workspace
+from kebab.identity.caller import MANAGERS, OWNERS, Need
+from kebab.identity.models import Workspace
 from kebab.pages.page import apply_problem
 from kebab.people.pages.form_page import FormPage
 from kebab.people.workspace_settings.registry import Preference, known_preferences
@@ -155,7 +155,7 @@ class SettingsPage(FormPage):
 class WorkspaceDeletion(SettingsPage):
     """Deletes the workspace with everything in it."""
 
-    need: ClassVar[Need] = Need(role=Role.OWNER, scope=None)
+    need: ClassVar[Need] = OWNERS
     section: ClassVar[str] = "deletion"
     template: ClassVar[str] = "people/pages/workspace_deletion.html"
 

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from kebab.database.querysets import first_or_not_found
-from kebab.identity.models import ApiToken, TokenScope, Workspace
+from kebab.identity.models import ApiToken, Membership, Role, TokenScope, User, Workspace
 from kebab.identity.tokens import with_token_groups
 from kebab.pages.page import list_page
 from kebab.people.pages.form_page import (
@@ -24,18 +25,25 @@ from kebab.people.pages.form_page import (
     offered_groups,
 )
 from kebab.people.token_lifecycle import MAX_OVERLAP, issue_token, revoke_token, rotate_token
+from kebab.tenancy.current_workspace import acting_everywhere
 
+# The last one is of owners' personal tokens alone.
 SCOPE_LABELS = {
     TokenScope.SEARCH: _("search: search and read documents"),
     TokenScope.ASK: _("ask: ask questions"),
     TokenScope.INGEST: _("ingest: manage sources and documents"),
     TokenScope.MANAGE: _("manage: change settings and the embedding model"),
+    TokenScope.ADMINISTER: _(
+        "administer: all that an owner does, also change members, tokens and webhooks or delete the"
+        " workspace; only in workspaces that you own, and never passwords and sign-in"
+    ),
 }
+_MAX_WORKSPACES = 200
 _MAX_MINUTES = int(MAX_OVERLAP.total_seconds() // 60)
 
 
-class PersonalTokenForm(forms.Form):
-    """A new token that acts for the person who creates it."""
+class _NewTokenForm(forms.Form):
+    """A new token."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -46,7 +54,7 @@ class PersonalTokenForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=_("Permissions"),
-        choices=[(scope.value, words) for scope, words in SCOPE_LABELS.items()],
+        choices=list(SCOPE_LABELS.items())[:-1],
         initial=[TokenScope.SEARCH.value],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one permission.")},
@@ -67,14 +75,50 @@ class PersonalTokenForm(forms.Form):
     )
 
 
-def token_options(form: PersonalTokenForm) -> dict[str, Any]:
+class WorkspacesField(forms.TypedMultipleChoiceField):
+    """Workspaces of a person, by id."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(label=_("Workspaces"), coerce=uuid.UUID, **options)
+
+    def offer(self, memberships: Sequence[Membership]) -> None:
+        """Let the person choose among these."""
+        self.choices = [(str(each.workspace_id), each.workspace.name) for each in memberships]
+
+
+def offered_memberships(user: User) -> list[Membership]:
+    """Return the memberships of a person by the names of their workspaces, as many as a form offers."""
+    with acting_everywhere():
+        mine = Membership.objects.filter(user=user).select_related("workspace")
+        return list(mine.order_by("workspace__name")[:_MAX_WORKSPACES])
+
+
+class PersonalTokenForm(_NewTokenForm):
+    """A new token that acts for the person who creates it; one to administer is offered to owners alone."""
+
+    workspace_ids = WorkspacesField(
+        required=False, empty_value=None, help_text=_("If you choose none, it acts in all of them.")
+    )
+
+    def __init__(self, memberships: Sequence[Membership], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        scopes: Any = self.fields["scopes"]
+        workspaces: Any = self.fields["workspace_ids"]
+        workspaces.offer(memberships)
+        if any(each.role == Role.OWNER for each in memberships):
+            scopes.choices = list(SCOPE_LABELS.items())
+
+
+def token_options(form: _NewTokenForm) -> dict[str, Any]:
     """Return the options of a new token, with its expiry as a time, of a valid form."""
     options = dict(form.cleaned_data)
     days = options.pop("expires_in_days")
     return {**options, "expires_at": None if days is None else timezone.now() + timedelta(days=days)}
 
 
-class TokenForm(PersonalTokenForm):
+class TokenForm(_NewTokenForm):
     """A new token of a workspace."""
 
     groups = GroupsField(label=_("Groups"), help_text=_("It reads sources restricted to these groups."))

@@ -170,5 +170,10 @@ LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Iter
     ),
     "groups": (("name", "members", "tokens", "sources", "id"), _groups),
     "invitations": (("email", "role", "state", "invited_by", "expires_at", "id"), _plain("/invitations")),
+    "webhooks": (("url", "events", "is_enabled", "disabled_because", "id"), _plain("/webhooks")),
+    "rules": (
+        ("kind", "queries", "words", "field", "value", "is_active", "note", "id"),
+        lambda workspace, limit: workspace.get("/rules")["rules"][:limit],
+    ),
     "audit": (("at", "actor", "action", "subject", "address", "detail"), _plain("/audit")),
 }

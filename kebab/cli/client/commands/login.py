@@ -25,9 +25,9 @@ def run(connection: None, options: dict[str, Any], terminal: Terminal) -> int:
     transport = HttpTransport(server)
     if not is_secure(server):
         terminal.remark(f"{server} is not encrypted: whoever is between sees the token.")
-    token = (getpass.getpass("Token (kbb_…): ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    token = (getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
     if not token.isascii() or not token.isprintable() or not token:
-        raise CliError("That is not a token; create one on the page Tokens of the workspace.")
+        raise CliError("That is not a token; create one on a workspace's page Tokens or on your profile.")
     found = Connection(transport=transport, token=lambda: token).get("/workspaces")["results"]
     write_login(server, token)
     slugs = [row["slug"] for row in found]

@@ -19,7 +19,7 @@ EXAMPLES = (
     "kebab token create --scope search --tag public --name website",
     "kebab token rotate kbb_abcdefghijkl --overlap 2h",
 )
-_SCOPES = ("search", "ask", "ingest", "manage")
+_SCOPES = ("search", "ask", "ingest", "manage", "administer")
 _MAX_OVERLAP = timedelta(days=1)
 _PREFIX = re.compile(r"(?:kbb_)?([a-z2-7]{12})(?:_.*)?")
 
@@ -42,6 +42,7 @@ def add_arguments(parser: Parser) -> None:
     create.add_argument(
         "--group", action="append", default=[], metavar="G", help="whose restricted sources it may read"
     )
+    create.add_argument("--owner", metavar="EMAIL", help="for whom a token to administer acts")
     add_filters(create)
     for name in ("revoke", "rotate"):
         commands[name].add_argument("token", metavar="ID|PREFIX")
@@ -61,7 +62,7 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
         expires = options["expires"]
         body = {
             "scopes": options["scope"],
-            **({"name": options["name"]} if options["name"] else {}),
+            **{name: options[name] for name in ("name", "owner") if options[name]},
             "groups": [workspace.find_group(each)["id"] for each in options["group"]],
             **({"filters": filters} if (filters := filters_of(options)) else {}),
             **({} if expires is None else {"expires_at": (datetime.now(UTC) + expires).isoformat()}),

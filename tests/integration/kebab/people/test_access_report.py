@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from kebab.errors import InvalidRequest, NotFound
 from kebab.identity.caller import Caller
-from kebab.identity.models import ApiToken, Group, Role, User
+from kebab.identity.models import ApiToken, Group, Role, TokenScope, User
 from kebab.identity.tokens import mint_token, readable_tokens
 from kebab.people import access_report as simulator
 from kebab.people.access_report import explain_access, operations
@@ -47,7 +47,7 @@ def test_every_permission_of_the_api_has_a_name_in_the_simulator():
 def test_report_allows_what_the_api_allows(db, mirrors):
     """Compare one operation for each right; `test_simulator_matrix` compares all."""
     first = {operation.need: operation for operation in reversed(operations())}
-    assert compare_permissions(make_workspace(), list(first.values())) == len(Role) + 6
+    assert compare_permissions(make_workspace(), list(first.values())) == len(Role) + len(TokenScope) + 2
 
 
 @pytest.mark.slow
