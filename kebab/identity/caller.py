@@ -317,6 +317,11 @@ class Need:
     #: Whether it shows what a token of the workspace may not read: it takes a person, or their token.
     is_personal: bool = False
 
+    def __str__(self) -> str:
+        tool = "a personal token" if self.is_personal else "a token"
+        scope = "any scope" if self.scope == "any" else f"the scope {self.scope.value}"
+        return f"the role {self.role.value}, and of {tool} {scope}"
+
     def check(self, access: Access) -> str:
         """Return a sentence with the reason why access is granted. Raises Forbidden, naming what is missing.
 

@@ -53,8 +53,8 @@ class VectorStoresView(OpenAiView):
 
     queries: ClassVar = {"GET": VectorStoresQuery}
     instead: ClassVar = {
-        "POST": "A vector store is a workspace, which no token creates: a person does on the pages, or the"
-        " operator by `kebab workspace create`. Its slug is the id; list names those you may use."
+        "POST": "A vector store is a workspace, created on the pages, by POST /api/v1/workspaces or by"
+        " `kebab workspace create`. Its slug is the id; list names those you may use."
     }
 
     @extend_schema(responses={200: {"type": "object"}})
@@ -86,7 +86,7 @@ class VectorStoreView(OpenAiView):
     """One workspace."""
 
     instead: ClassVar = {
-        "DELETE": "A vector store is a workspace, which no token deletes: its owner does in its settings."
+        "DELETE": "A vector store is a workspace: its owner deletes it in its settings, or by the API's DELETE."
     }
 
     @extend_schema(responses={200: {"type": "object"}})

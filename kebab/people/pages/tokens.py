@@ -34,8 +34,8 @@ SCOPE_LABELS = {
     TokenScope.INGEST: _("ingest: manage sources and documents"),
     TokenScope.MANAGE: _("manage: change settings and the embedding model"),
     TokenScope.ADMINISTER: _(
-        "administer: all that an owner does, also change members, tokens and webhooks or delete the"
-        " workspace; only in workspaces that you own, and never passwords and sign-in"
+        "administer: all that an owner may do, such as change members, tokens and webhooks, in workspaces"
+        " that you own; never passwords and sign-in"
     ),
 }
 _MAX_WORKSPACES = 200

@@ -55,7 +55,8 @@ def _people(stage: Stage) -> list[Caller]:
         ),
         Caller(name="their owner", client=session_client(owner_of_theirs), hostile_to=_ONLY_CLOSED),
         Caller(name="viewer's tool", client=_tool(_member("tooled", stage, Role.VIEWER)), hostile_to=_BOTH),
-        Caller(name="viewer's app", client=_app(stage), hostile_to=_BOTH),
+        Caller(name="viewer's app", client=_app(stage, Role.VIEWER), hostile_to=_BOTH),
+        Caller(name="owner's app", client=_app(stage, Role.OWNER), hostile_to=_ONLY_THEIRS),
     ]
 
 
@@ -119,9 +120,9 @@ def _tool(user: User, **binding: Any) -> APIClient:
     return client
 
 
-def _app(stage: Stage) -> APIClient:
+def _app(stage: Stage, role: Role) -> APIClient:
     """Return a client with a token for one workspace, of a person who owns the other one, too."""
-    user = _member("connected", stage, Role.VIEWER)
+    user = _member(f"connected {role}", stage, role)
     Membership.objects.create(workspace=stage.theirs, user=user, role=Role.OWNER)
     return _tool(user, workspace_ids=[stage.ours.pk])
 
