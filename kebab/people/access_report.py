@@ -261,7 +261,7 @@ def _permissions(request: ReportRequest) -> Iterator[Permission]:
     for operation in operations():
         found.setdefault(operation.need, []).append(operation)
     for need, allowing in found.items():
-        name, means = _NAMES_OF_NEEDS.get(need) or (f"{need.role.value} or {need.scope}", "")
+        name, means = _NAMES_OF_NEEDS.get(need) or (str(need), "")
         is_allowed, why = request.answer(need)
         yield Permission(
             name=name,

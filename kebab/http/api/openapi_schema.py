@@ -118,7 +118,9 @@ class KebabSchema(AutoSchema):
             own = getattr(self.view, "error_serializer", None)
             media_type = "application/problem+json" if own is None else "application/json"
             error = _PROBLEM if own is None else self.resolve_serializer(own, "response").ref
-            for status, description in _ERRORS.items():
+            need = getattr(self.view, "required", {}).get(self.method)
+            takes = {} if need is None else {"403": f"It takes {need}; or the CSRF token is missing."}
+            for status, description in {**_ERRORS, **takes}.items():
                 content = {media_type: {"schema": error}}
                 operation["responses"].setdefault(status, {"description": description, "content": content})
         return operation
@@ -205,7 +207,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
         """Return the security scheme."""
-        return {"type": "http", "scheme": "bearer", "bearerFormat": "kbb_<prefix>_<secret>"}
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "kbb_<prefix>_<secret>, kbp_…"}
 
 
 class PersonScheme(OpenApiAuthenticationExtension):
