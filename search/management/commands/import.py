@@ -9,6 +9,7 @@ from kebab.cli.command import KebabCommand, path_argument
 from kebab.cli.lookup import find_user
 from kebab.cli.progress_bars import stages
 from kebab.exit_codes import Exit
+from kebab.people.operator import first_operator
 from kebab.stack.supervisor.plan import Roles
 from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle
 
@@ -27,14 +28,18 @@ class Command(KebabCommand):
             "--workspace", "-w", metavar="NEW", required=True, help="the new workspace's slug"
         )
         parser.add_argument("--name", default="", metavar="N", help="what people call it (as before)")
-        parser.add_argument("--owner", metavar="EMAIL", help="the user who owns it (nobody)")
+        parser.add_argument(
+            "--owner",
+            metavar="EMAIL",
+            help="the user who owns it (the operator's account, the oldest of several)",
+        )
 
     def run_command(self, *, file: Path, workspace: str, name: str, owner: str | None, **_: Any) -> int:
         request = ImportRequest(
             file=file,
             slug=workspace,
             name=name,
-            owner=find_user(owner) if owner is not None else None,
+            owner=first_operator() if owner is None else find_user(owner),
         )
         with stages(self.remarks) as show:
             imported = import_bundle(request, show)

@@ -1,13 +1,15 @@
 """`kebab export` and `kebab import`."""
 
-from kebab.identity.models import Workspace
+from kebab.identity.models import Membership, User, Workspace
 from tests.cli.commands import error_of, run_json
 
 
 def test_export_and_import_report_the_same_counts(workspace, tmp_path):
     file = tmp_path / "out.kebab"
     written = run_json("export", str(file), "--workspace", workspace.slug)
+    operator = User.objects.create_superuser("zoe@example.org", "x")
     made = run_json("import", str(file), "--workspace", "elsewhere", "--name", "Elsewhere")
+    assert Membership.objects.get(workspace__slug="elsewhere").user == operator
 
     assert written["schema_version"] == "bundle_export.v1"
     assert (written["documents"], written["chunks"]) == (made["documents"], made["chunks"]) == (13, 49)
