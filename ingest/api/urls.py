@@ -32,6 +32,7 @@ from ingest.api.evaluation.runs import (
 )
 from ingest.api.jobs.views import (
     JobCancelView,
+    JobDismissalView,
     JobEventsView,
     JobItemsView,
     JobRetryView,
@@ -92,6 +93,7 @@ urlpatterns: list[URLPattern] = [
     below_workspace(f"{_JOB}/events", JobEventsView.as_view(), "api-job-events"),
     below_workspace(f"{_JOB}/cancel", JobCancelView.as_view(), "api-job-cancel"),
     below_workspace(f"{_JOB}/retry", JobRetryView.as_view(), "api-job-retry"),
+    below_workspace(f"{_JOB}/dismiss", JobDismissalView.as_view(), "api-job-dismissal"),
     below_workspace("/quarantine", QuarantineView.as_view(), "api-quarantine"),
     below_workspace("/quarantine/<int:entry_id>", OneQuarantinedView.as_view(), "api-quarantined"),
     below_workspace(

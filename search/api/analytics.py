@@ -6,14 +6,16 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from kebab.http.api.openapi_schema import wire_component
-from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.serializers import StrictSerializer, TypedTextField, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.wire import to_wire
 from search.api.search import json_response
+from search.models import ReviewState
 from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, compute_analytics
-from search.query_log.storage import REVIEW
+from search.query_log.storage import REVIEW, review_query
 
 _VERSION: Final = "analytics.v1"
 
@@ -53,3 +55,23 @@ class AnalyticsView(WorkspaceView):
             "by_day": [{"day": day.isoformat(), **to_wire(counts)} for day, counts in found.by_day],
         }
         return json_response(document)
+
+
+class NewQueryReview(StrictSerializer):
+    """The body that stores what somebody does about a query without results."""
+
+    query = TypedTextField()
+    state = serializers.ChoiceField(choices=ReviewState.values)
+
+
+class QueryReviewsView(WorkspaceView):
+    """Reviews of queries without results."""
+
+    required: ClassVar = {"POST": REVIEW}
+
+    @extend_schema(request=NewQueryReview, responses={204: None})
+    def post(self, request: Request, ws: str) -> Response:
+        """Store the state of a query without results, with the caller as its owner unless it is open."""
+        fields = strict_body(request, NewQueryReview)
+        review_query(self.access, fields["query"], ReviewState(fields["state"]))
+        return Response(status=204)

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/saved-searches`: the caller's saved searches, their feeds and alerts. For people only."""
+"""`/workspaces/{ws}/saved-searches`: the caller's saved searches, their feeds and alerts."""
 
 import uuid
 from typing import ClassVar
@@ -30,7 +30,7 @@ from search.notifications.saved_searches import (
 )
 from search.retrieval.types import Mode
 
-_OWN = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, is_personal=True)
+OWN = Need(role=Role.VIEWER, scope=TokenScope.SEARCH, is_personal=True)
 
 
 class NewSavedSearch(StrictSerializer):
@@ -83,7 +83,7 @@ class OpenedFeedSerializer(SavedSearchSerializer):
 class SavedSearchesView(WorkspaceView):
     """The caller's saved searches."""
 
-    required: ClassVar = {"GET": _OWN, "POST": _OWN}
+    required: ClassVar = {"GET": OWN, "POST": OWN}
     queries: ClassVar = {"GET": PageQuery}
     typed_text = frozenset({"q"})
 
@@ -113,7 +113,7 @@ class SavedSearchesView(WorkspaceView):
 class OneSavedSearchView(WorkspaceView):
     """One of the caller's saved searches."""
 
-    required: ClassVar = {"GET": _OWN, "PATCH": _OWN, "DELETE": _OWN}
+    required: ClassVar = {"GET": OWN, "PATCH": OWN, "DELETE": OWN}
 
     @extend_schema(responses=SavedSearchSerializer)
     def get(self, request: Request, ws: str, search_id: uuid.UUID) -> Response:
@@ -136,7 +136,7 @@ class OneSavedSearchView(WorkspaceView):
 class SavedSearchFeedView(WorkspaceView):
     """The feed of a saved search."""
 
-    required: ClassVar = {"POST": _OWN, "DELETE": _OWN}
+    required: ClassVar = {"POST": OWN, "DELETE": OWN}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={201: OpenedFeedSerializer})

@@ -5,8 +5,9 @@ from django.urls import path
 from kebab.http.api.urls import below_workspace
 from search.api.adapters.dify import DifyRetrievalView
 from search.api.adapters.openai import VectorStoreSearchView
-from search.api.analytics import AnalyticsView
+from search.api.analytics import AnalyticsView, QueryReviewsView
 from search.api.answers.views import AnswerCheckView, AnswersView, AskView, OneAnswerView
+from search.api.bookmarks import BookmarksView, OneBookmarkView
 from search.api.context import ContextView, LibrarySearchView, SnippetSearchView
 from search.api.documents import ChunkView, DocumentChunksView, DocumentContentView
 from search.api.evaluation.feedback import FeedbackView
@@ -38,6 +39,7 @@ urlpatterns = [
     below_workspace("/rules", RulesView.as_view(), "api-rules"),
     below_workspace("/rules/<hex32:rule_id>", OneRuleView.as_view(), "api-rule"),
     below_workspace("/analytics", AnalyticsView.as_view(), "api-analytics"),
+    below_workspace("/analytics/reviews", QueryReviewsView.as_view(), "api-query-reviews"),
     below_workspace("/libs/search", LibrarySearchView.as_view(), "api-library-search"),
     below_workspace("/libs/snippets", SnippetSearchView.as_view(), "api-snippet-search"),
     below_workspace("/context", ContextView.as_view(), "api-context"),
@@ -59,6 +61,8 @@ urlpatterns = [
     below_workspace("/saved-searches", SavedSearchesView.as_view(), "api-saved-searches"),
     below_workspace(_SAVED, OneSavedSearchView.as_view(), "api-saved-search"),
     below_workspace(f"{_SAVED}/feed", SavedSearchFeedView.as_view(), "api-saved-search-feed"),
+    below_workspace("/bookmarks", BookmarksView.as_view(), "api-bookmarks"),
+    below_workspace("/bookmarks/<hex32:doc_id>", OneBookmarkView.as_view(), "api-bookmark"),
     below_workspace("/feedback", FeedbackView.as_view(), "api-feedback"),
     below_workspace("/chunks/<hex32:chunk_id>", ChunkView.as_view(), "api-chunk"),
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),

@@ -3,18 +3,14 @@
 import uuid
 from collections.abc import Iterable
 
-from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from kebab.database.querysets import first_or_not_found
 from kebab.identity.caller import Access, Need
 from kebab.identity.models import Role, TokenScope, Workspace
 from kebab.pages.page import PostAction, WorkspacePage, list_page
-from search.access.restrictions import visible_documents
-from search.models import Bookmark
-from search.models.tenant import TenantQuerySet
+from search.api.bookmarks import marked_documents, own_bookmarks, set_bookmark
 from search.pages.file_kind import file_kind
 
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
@@ -26,9 +22,7 @@ def bookmarks_page(page: WorkspacePage) -> HttpResponse:
 
     Raises InvalidCursor.
     """
-    access = page.access
-    marked = visible_documents(access.workspace, access.reader).filter(bookmarks__creator=access.identity)
-    rows = marked.annotate(marked_at=F("bookmarks__created_at")).select_related("source")
+    rows = marked_documents(page.access)
     listed = list_page(page, page.request, rows, ordering=("-marked_at", "doc_id"))
     shown = [(document, file_kind(document.path)) for document in listed.rows]
     return page.render(page.request, "search/bookmarks.html", list=listed, rows=shown)
@@ -37,21 +31,9 @@ def bookmarks_page(page: WorkspacePage) -> HttpResponse:
 @PostAction.of(need=_READ, tab="bookmarks")
 def bookmark(page: PostAction, doc_id: uuid.UUID) -> HttpResponse:
     """Set the bookmark, or remove it with `on=no`. Raises NotFound for a document that is not visible."""
-    workspace = page.access.workspace
-    document = first_or_not_found(visible_documents(workspace, page.access.reader).filter(doc_id=doc_id))
-    if page.request.GET.get("on") == "no":
-        own_bookmarks(page.access).filter(document=document).delete()
-    else:
-        Bookmark.objects.bulk_create(
-            [Bookmark(workspace=workspace, document=document, creator=page.access.identity)],
-            ignore_conflicts=True,
-        )
-    return HttpResponse(status=204) if page.request.htmx else redirect("bookmarks", workspace.slug)
-
-
-def own_bookmarks(access: Access) -> "TenantQuerySet[Bookmark]":
-    """Return the caller's bookmarks."""
-    return Bookmark.objects.in_workspace(access.workspace).filter(creator=access.identity)
+    access = page.access
+    set_bookmark(access, doc_id, is_set=page.request.GET.get("on") != "no")
+    return HttpResponse(status=204) if page.request.htmx else redirect("bookmarks", access.workspace.slug)
 
 
 def bookmarked(access: Access, doc_ids: Iterable[str]) -> set[str]:

@@ -86,7 +86,7 @@ class VectorStoreView(OpenAiView):
     """One workspace."""
 
     instead: ClassVar = {
-        "DELETE": "A vector store is a workspace: its owner deletes it in its settings, or by the API's DELETE."
+        "DELETE": "A vector store is a workspace: its owner deletes it in its settings or by the API."
     }
 
     @extend_schema(responses={200: {"type": "object"}})

@@ -25,7 +25,7 @@ from ingest.api.jobs.serializers import (
 )
 from ingest.api.querysets import check_replay, get_job, job_response, readable_jobs
 from ingest.models import Job, JobItem
-from ingest.services.jobs import cancel_job, retry_job
+from ingest.services.jobs import cancel_job, dismiss_act, retry_job
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.outages import OUTAGES, outage_of
@@ -177,6 +177,19 @@ class JobCancelView(WorkspaceView):
         """Cancel the job: at once if it is queued, within seconds if it runs. What it has written stays."""
         job = get_job(self.access, job_id)
         return job_response(self.access, cancel_job(self.access, job))
+
+
+class JobDismissalView(WorkspaceView):
+    """The dismissal of a job that needs attention."""
+
+    required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
+        """Unmark the job, and those of the same upload: nobody has to look at them any more."""
+        dismiss_act(self.access, get_job(self.access, job_id))
+        return Response(status=204)
 
 
 class JobRetryView(WorkspaceView):

@@ -203,3 +203,14 @@ def test_everybody_reads_jobs_and_editors_control_them(workspace):
             assert reader.post(address(workspace, f"/jobs/{job.pk}/{act}")).status_code == 403
     editor = member_client(workspace, Role.EDITOR)
     assert editor.post(address(workspace, f"/jobs/{job.pk}/cancel")).status_code == 202
+
+
+def test_dismissed_job_needs_no_attention(workspace):
+    job = make_job(workspace, **end_fields(JobState.FAILED), needs_attention=True)
+    editor = member_client(workspace, Role.EDITOR)
+    path = address(workspace, f"/jobs/{job.pk}/dismiss")
+    assert token_client(workspace, "search").post(path).status_code == 403
+    assert editor.post(path).status_code == 204
+    job.refresh_from_db()
+    assert not job.needs_attention
+    assert AuditEvent.objects.get(action="job.dismissed").subject == str(job.pk)

@@ -123,6 +123,10 @@ def test_a_search_without_results_has_a_state_and_an_owner_until_it_expires(work
     assert user.email in text_of(client.get(f"/w/{workspace.slug}/insight"))
     review(query="vacation days", state="open")
     assert stored() == [("open", "")]
+    over_api = {"query": "vacation  days", "state": "ignored"}
+    reviews = f"/api/v1/workspaces/{workspace.slug}/analytics/reviews"
+    assert client.post(reviews, over_api, format="json").status_code == 204
+    assert stored() == [("ignored", user.email)]
     assert review(query="vacation days", state="gone") == review(query=" ", state="done") == 400
 
     old = timezone.now() - timedelta(days=91)

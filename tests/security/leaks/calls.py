@@ -298,6 +298,7 @@ def _work() -> Iterator[Call]:
     yield Call(route="api-job-events", arguments={"job_id": "running"})
     yield Call(route="api-job-cancel", method="post", shown=NONE)
     yield Call(route="api-job-retry", method="post", shown=NONE)
+    yield Call(route="api-job-dismissal", method="post", shown=NONE)
     yield Call(route="api-quarantine")
     for named in ("{sourcekey}", "{source}"):
         yield Call(route="api-quarantine", query=f"source={named}")
@@ -347,6 +348,11 @@ def _runs() -> Iterator[Call]:
 def _insight() -> Iterator[Call]:
     for query in ("", "days=7&limit=1"):
         yield Call(route="api-analytics", query=query)
+    reviewed = {"query": "{stem}asked", "state": "done"}
+    yield Call(route="api-query-reviews", method="post", body=reviewed, shown=NONE)
+    yield Call(route="api-bookmarks", shown=NONE)
+    yield Call(route="api-bookmark", method="put", shown=NONE)
+    yield Call(route="api-bookmark", method="delete", shown=NONE)
 
 
 def _rules() -> Iterator[Call]:
