@@ -87,8 +87,10 @@ def _encryption_keys() -> list[str]:
     return [secrets.load_or_create(KEBAB_DATA_DIR).encryption_key]
 
 
-def _database(url: str, options: str, *, engine: str, **more: Any) -> dict[str, Any]:
-    config = addresses.parse_database_url(url, engine)
+def _database(
+    url: str, options: str, *, engine: str, is_standby: bool = False, **more: Any
+) -> dict[str, Any]:
+    config = addresses.parse_database_url(url, engine, is_standby=is_standby)
     config["CONN_MAX_AGE"] = 0
     config["OPTIONS"] = {**CLIENT_TIMEOUTS, **config.get("OPTIONS", {}), "options": options, **more}
     config["TEST"] = {"NAME": text("KEBAB_TEST_DATABASE") or None}
@@ -100,13 +102,14 @@ def _databases() -> dict[str, dict[str, Any]]:
     embedded = KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR
     url = text("DATABASE_URL") or addresses.database_url(*embedded)
     owner_url = text("KEBAB_OWNER_DATABASE_URL") or text("DATABASE_URL")
-    application = _database(
-        url,
+    options = (
         f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
-        f" -c idle_in_transaction_session_timeout=15000{SERVER_TIMEOUTS}",
-        engine="kebab.tenancy.postgres",
-        pool={"idle_limit_s": 120.0},
+        f" -c idle_in_transaction_session_timeout=15000{SERVER_TIMEOUTS}"
     )
+    pooled: dict[str, Any] = {"engine": "kebab.tenancy.postgres", "pool": {"idle_limit_s": 120.0}}
+    application = _database(url, options, **pooled)
+    if read_url := text("KEBAB_DATABASE_READ_URL"):
+        application["STANDBY"] = _database(read_url, options, is_standby=True, **pooled)
     owner = _database(
         owner_url or addresses.database_url(*embedded, role=addresses.DATABASE_OWNER),
         # No statement timeout: indexes on large tables take long. Migrations see the rows of all workspaces.
@@ -125,6 +128,8 @@ KEBAB_WEB_STREAMS = positive_number("KEBAB_WEB_STREAMS", 256)
 KEBAB_DRAIN_S = whole_number("KEBAB_DRAIN_S", 0)
 KEBAB_WORKER_SLOTS = positive_number("KEBAB_WORKER_SLOTS", 2)
 KEBAB_STATEMENT_TIMEOUT_MS = whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
+# The greatest age of the last commit that a standby has replayed: see kebab/tenancy/postgres/standby.py.
+KEBAB_STANDBY_MAX_LAG = whole_number("KEBAB_STANDBY_MAX_LAG", 10)
 
 SECRET_KEY = _secret_key()
 # Signatures under these stay valid; see docs/operations/rotate.md.

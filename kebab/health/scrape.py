@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import psycopg
 import redis
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from psycopg import sql
 
 import kebab
@@ -50,6 +50,7 @@ from kebab.stack.servers.redis_client import quick_redis
 from kebab.stack.storage.blob_mark import has_known_mark
 from kebab.stack.supervisor.state import running_state
 from kebab.tenancy.current_workspace import acting_everywhere
+from kebab.tenancy.postgres.base import DatabaseWrapper
 from kebab.tenancy.postgres.pool import connect
 
 logger = logging.getLogger(__name__)
@@ -140,9 +141,24 @@ def _probes() -> tuple[StoreProbe, ...]:
     )
 
 
+@contextmanager
+def _connected() -> Iterator[psycopg.Connection]:
+    """Connect outside the pool that requests wait for; if there is a standby, to where they connect."""
+    if "STANDBY" not in settings.DATABASES["default"]:
+        with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
+            yield connection
+        return
+    wrapper = cast(DatabaseWrapper, connections["default"])
+    pooled = wrapper.get_new_connection(wrapper.get_connection_params())
+    try:
+        yield pooled
+    finally:
+        pooled._pool.putconn(pooled)
+
+
 def _probe_postgres() -> dict[str, StoreStatus]:
-    """Connect outside the pool that requests wait for, and check for this code's migrations."""
-    with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
+    """Check for this code's migrations."""
+    with _connected() as connection:
         migrations = StoreStatus.FAILED if find_missing_in(connection) else StoreStatus.OK
         writes = {"writes": StoreStatus.DEGRADED} if is_read_only(connection) else {}
     return {"postgres": StoreStatus.OK, "migrations": migrations, **writes}
@@ -172,7 +188,7 @@ def _probe_mirrors() -> dict[str, StoreStatus]:
 
 def _probe_blobs() -> dict[str, StoreStatus]:
     """Compare the mark of the blobs with the database's: uploads to other blobs would be lost."""
-    with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
+    with _connected() as connection:
         row = connection.execute("SELECT mark FROM stack_blobstore").fetchone()
     return {
         "blobs": StoreStatus.OK if has_known_mark(None if row is None else row[0]) else StoreStatus.FAILED

@@ -8,9 +8,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from kebab.database.on_commit import run_on_commit
 from kebab.identity.caller import Access
 from kebab.identity.models import AuditEvent, Workspace
 from kebab.identity.operator_token import OPERATOR_PREFIX, user_name
+from kebab.tenancy.postgres.standby import store_rights_place
 
 _MAX_SUBJECT_CHARS = 500
 _MAX_ACTOR_CHARS = 320
@@ -82,6 +84,7 @@ def _write(
         detail=detail,
         address=_strip_zone(address.get()),
     )
+    run_on_commit(store_rights_place)
 
 
 def _strip_zone(found: str | None) -> str | None:

@@ -9,10 +9,12 @@ import orjson
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import (
+    BooleanField,
     Case,
     Exists,
     Expression,
     F,
+    Func,
     OuterRef,
     Q,
     QuerySet,
@@ -71,6 +73,8 @@ class SearchScope:
     operators: QueryOperators | None = None
     #: The workspace's search rules.
     rules: SearchRules = NO_RULES
+    #: Whether it was read from a standby, which may lack changes that the mirror has.
+    is_of_standby: bool = False
 
     @property
     def head(self) -> tuple[int, int]:
@@ -125,7 +129,7 @@ def resolve_scope(
     rows = _scope_query(reader.reads_all, bool(filters.source)).fetch(values)
     if not rows:
         raise Workspace.DoesNotExist(f"The workspace {workspace.pk} is gone.")
-    head_seq, tokens, is_tagged, space, readable, named = rows[0]
+    head_seq, tokens, is_tagged, space, readable, named, is_of_standby = rows[0]
     return SearchScope(
         workspace_id=workspace.pk,
         filters=filters,
@@ -137,12 +141,13 @@ def resolve_scope(
         version_tags=filters.version or (("",) if is_tagged else ()),
         has_waited=has_waited,
         rules=rules_of(workspace),
+        is_of_standby=is_of_standby,
     )
 
 
 @cache
 def _scope_query(reads_all: bool, is_narrowed: bool) -> CompiledQuery:
-    """Return the query of head, versions, space, readable (NULL if none is hidden) and named sources."""
+    """Return the query of head, versions, space, readable (NULL if none is hidden), named and the server."""
     tagged = SourceVersion.objects.filter(workspace_id=OuterRef("pk")).exclude(tag="")
     space = live_spaces(OuterRef("pk")).values(columns=SPACE_AS_JSON)
     return compile_queryset(
@@ -151,8 +156,9 @@ def _scope_query(reads_all: bool, is_narrowed: bool) -> CompiledQuery:
         .annotate(
             readable=_NULL if reads_all else _readable_sources(),
             named=_named_sources(reads_all) if is_narrowed else _NULL,
+            on_standby=Func(function="pg_is_in_recovery", output_field=BooleanField()),
         )
-        .values_list("head_seq", "latest_tokens", "is_tagged", "space", "readable", "named"),
+        .values_list("head_seq", "latest_tokens", "is_tagged", "space", "readable", "named", "on_standby"),
         is_prepared=True,
     )
 

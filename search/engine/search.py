@@ -32,7 +32,7 @@ from search.mirror import local_mirrors
 from search.mirror.files import MirrorError
 from search.mirror.sync.snapshot import analysis_for, read_head
 from search.retrieval.errors import NotSearchableYet
-from search.retrieval.fusion.legs import LegName
+from search.retrieval.fusion.legs import PRIMARY_UNREACHABLE
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.conditions import Condition, NamedCondition
 from search.retrieval.query.filters import SearchFilters
@@ -75,6 +75,8 @@ def retry_until_current(
         scope = _refresh_head(scope, found)
         if not _may_be_incomplete(scope, found):
             return scope, found, True
+        if scope.is_of_standby and found.position[0] > scope.head_seq:
+            return scope, found, False
         try:
             local_mirrors.wait_for_seq(
                 scope.workspace_id, scope.head_seq, limit_s=deadline - time.monotonic()
@@ -275,10 +277,11 @@ def _build_result(query: SearchQuery, run: Run, *, scope: SearchScope, is_whole:
         query=query.text,
         mode=query.mode,
         index_version=run.version,
-        seq=run.position[0],
+        # A mirror ahead of a standby shows what that has.
+        seq=min(run.position[0], scope.head_seq) if scope.is_of_standby else run.position[0],
         lag=max(0, scope.head_seq - run.position[0]),
         took_ms=0.0,
-        degraded=_degraded_legs(run, is_whole),
+        degraded=_degraded_parts(scope, run, is_whole),
         warnings=run.warnings,
         rerank=run.after.rerank,
         lexical_total=run.lexical_total,
@@ -292,10 +295,11 @@ def _build_result(query: SearchQuery, run: Run, *, scope: SearchScope, is_whole:
     )
 
 
-def _degraded_legs(run: Run, is_whole: bool) -> tuple[LegName, ...]:
-    if is_whole or "lexical" in run.ranked.degraded:
-        return run.ranked.degraded
-    return ("lexical", *run.ranked.degraded)
+def _degraded_parts(scope: SearchScope, run: Run, is_whole: bool) -> tuple[str, ...]:
+    legs: tuple[str, ...] = run.ranked.degraded
+    if not (is_whole or "lexical" in legs):
+        legs = ("lexical", *legs)
+    return (*legs, PRIMARY_UNREACHABLE) if scope.is_of_standby else legs
 
 
 def milliseconds_since(started: float) -> float:

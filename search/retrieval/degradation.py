@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from search.retrieval.fusion.legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_part_message
 from search.retrieval.types import SearchResult
 
 
@@ -11,7 +11,7 @@ def degradation_messages(result: SearchResult) -> Iterator[str]:
     if result.corrected_query is not None:
         yield f"Showing results for: {result.corrected_query}"
     for leg in result.degraded:
-        yield missing_leg_message(leg)
+        yield missing_part_message(leg)
     if result.rerank is not None and result.rerank.status == "fallback":
         yield f"The order is the fused one, without a reranker: {result.rerank.reason}"
     yield from result.warnings

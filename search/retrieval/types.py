@@ -356,7 +356,7 @@ class SearchResult:
     #: Number of changes that it lacked.
     lag: Count
     took_ms: NonNegative
-    #: Legs that took no part or were stopped.
+    #: Legs that took no part or were stopped; `primary_unreachable` if a standby was read.
     degraded: Degraded = ()
     warnings: tuple[str, ...] = ()
     rerank: RerankOutcome | None = None

@@ -37,5 +37,5 @@ Score = Annotated[NonNegative, Keyword("maximum", 1)]
 NonEmpty = Annotated[str, Keyword("minLength", 1)]
 #: 32 hex digits.
 HexId = Annotated[str, Keyword("pattern", "^[0-9a-f]{32}$")]
-#: Names of legs that took no part or were stopped.
-Degraded = tuple[Annotated[str, Keyword("enum", ["lexical", "vector", "exact"])], ...]
+#: Names of legs that took no part or were stopped, and `primary_unreachable` for an answer from a standby.
+Degraded = tuple[Annotated[str, Keyword("enum", ["lexical", "vector", "exact", "primary_unreachable"])], ...]

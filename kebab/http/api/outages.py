@@ -9,6 +9,7 @@ from redis.exceptions import RedisError
 
 from kebab.errors import ServiceUnavailable
 from kebab.stack.storage.blob_storage import BlobsUnavailable
+from kebab.tenancy.postgres.base import database_breaker
 
 #: The exceptions that an `except` clause catches before it calls `outage_of`.
 OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
@@ -56,12 +57,12 @@ def _database_outage(error: BaseException) -> ServiceUnavailable | None:
         return ServiceUnavailable("The database took too long; ask for less.", code="timed_out")
     if isinstance(cause, _BUSY):
         return ServiceUnavailable("The database is busy; try again.", code="busy", retry_after_s=1)
-    if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
+    if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction) and not database_breaker().is_open:
         return ServiceUnavailable(READ_ONLY, code="database_read_only", retry_after_s=10)
     if isinstance(cause, psycopg.errors.DiskFull):
         return ServiceUnavailable(
             "The database can't store anything at the moment.", code="storage_full", retry_after_s=60
         )
-    if isinstance(error, InternalError):
+    if isinstance(error, InternalError) and not isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
         return None
     return ServiceUnavailable("The database can't be reached; try again.", code="database_unavailable")

@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 from kebab.database.connections import close_connections
 from kebab.errors import Conflict, NotFound
 from kebab.stack.models import ProcessRole, StackProcess
+from kebab.tenancy.postgres.standby import store_rights_place
 
 logger = logging.getLogger(__name__)
 
@@ -146,6 +147,7 @@ class Heartbeat:
             },
         )
         StackProcess.objects.filter(heartbeat_at__lt=Now() - _EXPIRES_AFTER).delete()
+        store_rights_place(is_change=False)
         self._after_beat(self._id, self._is_cut_off)
 
     def _delete_dead_rows(self) -> None:

@@ -77,11 +77,12 @@ def redis_client_url(url: str) -> str:
     return f"unix://{parts.netloc}{parts.path}?{urlencode({'db': db})}"
 
 
-def parse_database_url(url: str, engine: str) -> dict[str, Any]:
+def parse_database_url(url: str, engine: str, *, is_standby: bool = False) -> dict[str, Any]:
     """Return Django's settings of a database by a URL or connection string of libpq, or a dj-database-url.
 
     Raises:
-        ImproperlyConfigured: it can't be parsed, or names several hosts of which some may refuse writes.
+        ImproperlyConfigured: it can't be parsed, or names several hosts of which some may refuse writes,
+            which is right for a standby's only.
     """
     try:
         given = conninfo_to_dict(url)
@@ -93,7 +94,7 @@ def parse_database_url(url: str, engine: str) -> dict[str, Any]:
                 "The address of the database can't be read; give postgresql://USER:PASSWORD@HOST:PORT/NAME."
             ) from error
     has_several = "," in f"{given.get('host')}{given.get('hostaddr')}"
-    if has_several and given.get("target_session_attrs") not in _WRITABLE:
+    if has_several and not is_standby and given.get("target_session_attrs") not in _WRITABLE:
         raise ImproperlyConfigured(
             "The address of the database names several hosts, and one may be a standby; Kebab writes: add"
             " target_session_attrs=read-write, or give one address that always leads to the primary."

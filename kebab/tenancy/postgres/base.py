@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -31,6 +31,7 @@ from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 
 from kebab.tenancy.current_workspace import workspace_setting
 from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
+from kebab.tenancy.postgres.standby import STANDBY, StandbyPool, is_allowed_here
 from kebab.tenancy.roles import OWNER, grant_truncate
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,11 @@ class DatabaseBreaker:
         self._is_testing = False
         self._is_away = threading.Event()
         os.register_at_fork(after_in_child=self._reset)
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether PostgreSQL is known to be unreachable."""
+        return self._is_away.is_set()
 
     def refuse_while_away(self) -> None:
         """Raise OperationalError while PostgreSQL is known to be unreachable."""
@@ -138,9 +144,11 @@ def _connect() -> psycopg.Connection[Any]:
 
 
 def _close_idle_connections() -> None:
-    """Close idle connections: those broken by an outage look sound until something is sent."""
-    pool = getattr(connections[DEFAULT_DB_ALIAS], "pool", None)
-    if pool is not None:
+    """Close idle connections: those broken by an outage look sound until something is sent.
+
+    Those to the standby are not needed any more.
+    """
+    for pool in list(DatabaseWrapper._connection_pools.values()):
         pool.close_idle()
 
 
@@ -222,18 +230,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.alias == NO_DB_ALIAS or not options:
             return None
         if self.alias not in self._connection_pools:
-            new_pool = PostgresPool(self.get_connection_params(), self._configure_connection, **options)
+            kind = StandbyPool if self.alias == STANDBY else PostgresPool
+            new_pool = kind(self.get_connection_params(), self._configure_connection, **options)
             self._connection_pools.setdefault(self.alias, new_pool)
         return self._connection_pools[self.alias]
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Return a working connection, from the pool or a new one."""
-        database_breaker().refuse_while_away()
+        """Return a working connection, from the pool or a new one; while the primary is away, a standby's."""
         try:
+            database_breaker().refuse_while_away()
             return super().get_new_connection(conn_params)
         except OperationalError as error:
             database_breaker().report_loss(error)
-            raise
+            config = self.settings_dict.get("STANDBY")
+            if config is None or not is_allowed_here():
+                raise
+            standby = DatabaseWrapper({**self.settings_dict, **config}, STANDBY)
+            return cast(StandbyPool, standby.pool).getconn()
 
     def fetch_prepared(self, name: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Run a statement prepared on this connection, after the setting, and return its rows.
@@ -269,16 +282,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 class _Guarded:
-    """A context manager for a statement: refused while the circuit breaker is open; losses are reported."""
+    """A context manager for a statement: refused while the circuit breaker is open; losses are reported.
 
-    def __init__(self, connection: Connection[Any]) -> None:
+    The breaker is the primary's.
+    """
+
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     def __enter__(self) -> None:
-        database_breaker().refuse_while_away()
+        if not self._connection.is_standby:
+            database_breaker().refuse_while_away()
 
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, OperationalError) and self._connection.pgconn.status != ConnStatus.OK:
+        is_lost = isinstance(error, OperationalError) and self._connection.pgconn.status != ConnStatus.OK
+        if is_lost and not self._connection.is_standby:
             database_breaker().report_loss(error)
 
 

@@ -29,6 +29,8 @@ class PooledConnection(Connection[Any]):
 
     created_s: float
     idle_since_s: float
+    #: Whether it is used while the primary is away.
+    is_standby = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class PoolUsage:
 
 class PostgresPool:
     """A connection pool with the interface that Django uses of psycopg_pool."""
+
+    connection_class = PooledConnection
 
     def __init__(
         self,
@@ -133,7 +137,7 @@ class PostgresPool:
 
     def _connect(self) -> PooledConnection:
         with self._count_connecting():
-            connection = PooledConnection.connect(**self._parameters, autocommit=True)
+            connection = self.connection_class.connect(**self._parameters, autocommit=True)
             try:
                 self._configure(connection)
             except BaseException:

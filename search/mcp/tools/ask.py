@@ -16,7 +16,7 @@ from search.mcp.tools.arguments import AskArguments
 from search.mcp.tools.documents import passage_url
 from search.mcp.tools.outputs import AnswerOutput, CitedOutput, ToolOutput, dump
 from search.mcp.tools.token_budget import Frame, join_parts, on_one_line
-from search.retrieval.fusion.legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_part_message
 
 _STEPS = 3
 _STATES = {
@@ -61,7 +61,7 @@ def answer_text(answer: Answer) -> str:
         f"{_STATES[answer.state]}{reason}",
         frame.notice if answer.text else "",
         frame.passage(answer.text, "\n" + cited if cited else "") if answer.text else "",
-        *map(missing_leg_message, answer.degraded),
+        *map(missing_part_message, answer.degraded),
         *answer.warnings,
         f"answer_id={answer.answer_id} conversation_id={answer.conversation_id}",
     )

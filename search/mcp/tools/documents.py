@@ -33,7 +33,7 @@ from search.mcp.tools.token_budget import Frame, fit_blocks, join_parts, room_in
 from search.models import Chunk, Document
 from search.retrieval.citation import Citation, build_uri, citation_from_span, parse_uri, split_uri
 from search.retrieval.errors import preview
-from search.retrieval.fusion.legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_part_message
 from search.retrieval.text.sanitize import is_storable
 from search.retrieval.types import SearchHit
 
@@ -230,7 +230,7 @@ def codebase_tool(call: Call, given: CodebaseArguments) -> ToolOutput:
     call.step(0, 2, "searching")
     pack = retrieve_code(access.workspace, access.reader, _request(given))
     call.step(1, 2, f"{len(pack.files)} files")
-    shortcomings = map(missing_leg_message, pack.degraded)
+    shortcomings = map(missing_part_message, pack.degraded)
     text = fit_blocks(given.max_tokens, _frame_pack(pack), [*shortcomings, *pack.warnings], lambda kept: "")
     cited = tuple(segment.citation.uri for file in pack.files for segment in file.segments)
     return ToolOutput(text=text, data=dump(CodeOutput(text=text, citations=cited)))

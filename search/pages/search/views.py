@@ -24,6 +24,7 @@ from search.pages.search.form import SearchInput
 from search.pages.search.hits import present_hits
 from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidQuery
+from search.retrieval.fusion.legs import PRIMARY_UNREACHABLE
 from search.retrieval.types import Mode, SearchResult
 
 
@@ -140,6 +141,8 @@ def explain_gaps(result: SearchResult) -> Iterator[str]:
         yield _("Showing word matches only; matches by meaning are missing.")
     if "lexical" in result.degraded:
         yield _("Showing matches by meaning only; word matches are missing right now.")
+    if PRIMARY_UNREACHABLE in result.degraded:
+        yield _("The latest changes may be missing right now.")
     if result.rerank and result.rerank.status == "fallback":
         yield _("Results may be less well ordered right now.")
     yield from result.warnings

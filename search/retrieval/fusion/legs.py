@@ -128,9 +128,15 @@ class EmptyLeg:
         return LegResult(is_complete=False, is_available=False)
 
 
-def missing_leg_message(leg: str) -> str:
-    """Return the message for a result that lacks some or all candidates of a leg."""
-    return f"Answered without the whole {leg} leg."
+#: Of `degraded`: a result was read from a standby, which may lack the latest changes.
+PRIMARY_UNREACHABLE: Final = "primary_unreachable"
+
+
+def missing_part_message(part: str) -> str:
+    """Return the message for a result that lacks some or all candidates of a leg, or the latest changes."""
+    if part == PRIMARY_UNREACHABLE:
+        return "Answered from a standby of the database; the latest changes may be missing."
+    return f"Answered without the whole {part} leg."
 
 
 #: Maximum number of repeated requests to a leg, each for twice as many, when too few candidates are visible.
