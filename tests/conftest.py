@@ -11,6 +11,7 @@ import pytest
 from kebab.tenancy.current_workspace import acting_everywhere
 from tests.support.browser import browser, open_page  # noqa: F401  fixtures
 from tests.support.database import close_owner_connection, replace_flush
+from tests.support.standby import database_folder, pair  # noqa: F401  fixtures
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,9 @@ from search.answers.types import Answer, AnswerCitation, AnswerEvent, Finished, 
 from search.engine.search import milliseconds_since
 from search.metrics import count_answer
 
-_NOT_STORED: Final = "A document that it was made from has been deleted meanwhile, so that it isn't kept."
+_NOT_STORED: Final = (
+    "It isn't kept: a document that it was made from was deleted meanwhile, or nothing can be written."
+)
 
 
 def answer_question(

@@ -29,6 +29,7 @@ from kebab.identity.caller import Access, Caller
 from kebab.identity.models import TokenScope, Workspace
 from kebab.identity.reader import Reader
 from kebab.people.workspace_settings.registry import preference
+from kebab.tenancy.postgres.standby import reads_only
 from kebab.wire import adapter_of, to_wire
 from search.access.restrictions import hidden_sources
 from search.analysis import STEMMED
@@ -53,7 +54,12 @@ _DUMPED_FIELDS = {"state", "citations", "hits", "usage", "mode", "degraded", "wa
 
 
 def store_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Collection[str]) -> bool:
-    """Store an answer made from these documents; return False, without storing, if one has been deleted."""
+    """Store an answer made from these documents; return False, without storing, if one has been deleted.
+
+    Also if the database takes no writes.
+    """
+    if reads_only():
+        return False
     documents = Document.objects.in_workspace(workspace).filter(
         doc_id__in=[uuid.UUID(hex=doc_id) for doc_id in doc_ids]
     )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kebab.errors import FieldError, Forbidden
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
-from kebab.tenancy.postgres.standby import is_on_standby
+from kebab.tenancy.postgres.standby import reads_only
 from search.api.query_fields import FACET_NAMES
 from search.corpus.seq_tokens import read_token
 from search.engine.facets import MAX_VALUES, count_facets
@@ -147,8 +147,8 @@ def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
     if seq is None:
         return None
     is_known = seq <= workspace.head_seq
-    if not is_known and is_on_standby():
-        return int(seq)  # that may not have replayed it yet
+    if not is_known and reads_only():
+        return int(seq)  # a standby may not have replayed it yet
     if is_known and token is not None:
         is_known = read_token(workspace.pk, seq) in {token, 0}  # 0: pruned
     if not is_known:

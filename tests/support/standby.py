@@ -1,6 +1,8 @@
 """A primary and its standby, copies of the suite's server, with which a module runs instead of that."""
 
+import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,7 @@ from kebab.stack.paths import DataDirectory
 from kebab.stack.servers.addresses import DATABASE_OWNER
 from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster
 from kebab.tenancy.postgres.base import database_breaker
-from kebab.tenancy.postgres.standby import STANDBY
+from kebab.tenancy.postgres.standby import store_rights_place
 from tests.support.stack import eventually
 
 _OPTIONS = {"listen_addresses": "", "unix_socket_permissions": "0700", "shared_buffers": "32MB"}
@@ -30,7 +32,7 @@ class Server:
         self._user = {} if account is None else {"user": account.uid, "group": account.gid}
         folder.mkdir()
         if account is not None:
-            subprocess.run(["chown", f"{account.uid}:{account.gid}", folder], check=True)
+            os.chown(folder, account.uid, account.gid)
         self._run(
             "pg_basebackup",
             *("--host", source, "--username", DATABASE_OWNER, "--pgdata", str(self.folder)),
@@ -56,6 +58,11 @@ class Server:
             row = own.execute(statement).fetchone()
             return None if row is None else row[0]
 
+    def wait_for(self, place: str) -> None:
+        """Wait until this standby has replayed the log up to a place."""
+        replayed = f"SELECT pg_last_wal_replay_lsn() >= '{place}'"
+        eventually(lambda: self.ask(replayed), "the standby has replayed it", 30)
+
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._cluster.binaries / program), *arguments]
         done = subprocess.run(
@@ -69,17 +76,25 @@ class Pair:
 
     def __init__(self, primary: Server, standby: Server) -> None:
         self.primary, self.standby = primary, standby
+        #: The end of the primary's log, when it was last asked for.
+        self.end = "0/0"
 
     def replicate(self) -> None:
-        """Wait until the standby has replayed all that the primary has written."""
-        end = self.primary.ask("SELECT pg_current_wal_insert_lsn()")
-        replayed = f"SELECT pg_last_wal_replay_lsn() >= '{end}'"
-        eventually(lambda: self.standby.ask(replayed), "the standby has replayed it", 30)
+        """Wait until the standby has replayed all that the primary has written, as a heartbeat says."""
+        store_rights_place(is_change=False)
+        self._note_end()
+        self.standby.wait_for(self.end)
+
+    def _note_end(self) -> None:
+        self.end = self.primary.ask("SELECT pg_current_wal_flush_lsn()")
 
     @contextmanager
     def without_primary(self) -> Iterator[None]:
         """End the primary for the block, and wait until this process has noticed that it is back."""
         connection.close()
+        self._note_end()
+        received = f"SELECT pg_last_wal_receive_lsn() >= '{self.end}'"
+        eventually(lambda: self.standby.ask(received), "the standby has received it", 30)
         self.primary.kill()
         try:
             yield
@@ -123,10 +138,14 @@ def _connect_to(host: str, standby: str | None) -> None:
 
 
 @pytest.fixture(scope="module")
-def pair(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Pair]:
-    """Run a primary and its standby for the module, whose connections lead to them."""
-    import tempfile
+def database_folder() -> Iterator[Path]:
+    """Return a folder that the user of the database servers can reach."""
+    with tempfile.TemporaryDirectory(prefix="kebab-pair-") as folder:
+        yield Path(folder)
 
-    with tempfile.TemporaryDirectory(prefix="kebab-pair-") as folder, django_db_blocker.unblock():
-        with running_pair(Path(folder)) as found:
-            yield found
+
+@pytest.fixture(scope="module")
+def pair(django_db_setup: None, django_db_blocker: Any, database_folder: Path) -> Iterator[Pair]:
+    """Run a primary and its standby for the module, whose connections lead to them."""
+    with django_db_blocker.unblock(), running_pair(database_folder) as found:
+        yield found

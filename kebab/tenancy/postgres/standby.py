@@ -84,10 +84,11 @@ def is_allowed_here() -> bool:
     return own_role() in _READING_ROLES
 
 
-def is_on_standby() -> bool:
-    """Return whether this thread's connection leads to a standby."""
+def reads_only() -> bool:
+    """Return whether this thread's connection refuses writes, as a standby's does, without a statement."""
     connection.ensure_connection()
-    return bool(connection.connection.pgconn.parameter_status(b"in_hot_standby") == b"on")
+    status = connection.connection.pgconn.parameter_status
+    return b"on" in (status(b"in_hot_standby"), status(b"default_transaction_read_only"))
 
 
 def store_rights_place(*, is_change: bool = True) -> None:
