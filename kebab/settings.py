@@ -97,6 +97,18 @@ def _database(
     return config
 
 
+def _commit_option() -> str:
+    """Return libpq's option for `synchronous_commit`; '' for the server's own."""
+    level = text("KEBAB_SYNCHRONOUS_COMMIT") or ("on" if KEBAB_REQUIRE_SYNCHRONOUS_STANDBY else "")
+    waiting = {"on", "remote_write", "remote_apply"}
+    allowed = waiting if KEBAB_REQUIRE_SYNCHRONOUS_STANDBY else {"", "local", "off", *waiting}
+    if level not in allowed:
+        raise ImproperlyConfigured(
+            f"KEBAB_SYNCHRONOUS_COMMIT is {level!r}; give one of {', '.join(sorted(allowed - {''}))}."
+        )
+    return level and f" -c synchronous_commit={level}"
+
+
 def _databases() -> dict[str, dict[str, Any]]:
     """Return the database as the application's role, under row-level security, and as the tables' owner."""
     embedded = KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR
@@ -104,7 +116,7 @@ def _databases() -> dict[str, dict[str, Any]]:
     owner_url = text("KEBAB_OWNER_DATABASE_URL") or text("DATABASE_URL")
     options = (
         f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
-        f" -c idle_in_transaction_session_timeout=15000{SERVER_TIMEOUTS}"
+        f" -c idle_in_transaction_session_timeout=15000{SERVER_TIMEOUTS}{_commit_option()}"
     )
     pooled: dict[str, Any] = {"engine": "kebab.tenancy.postgres", "pool": {"idle_limit_s": 120.0}}
     application = _database(url, options, **pooled)
@@ -128,6 +140,8 @@ KEBAB_WEB_STREAMS = positive_number("KEBAB_WEB_STREAMS", 256)
 KEBAB_DRAIN_S = whole_number("KEBAB_DRAIN_S", 0)
 KEBAB_WORKER_SLOTS = positive_number("KEBAB_WORKER_SLOTS", 2)
 KEBAB_STATEMENT_TIMEOUT_MS = whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
+# Refuse writes that would be acknowledged before a standby has them.
+KEBAB_REQUIRE_SYNCHRONOUS_STANDBY = flag("KEBAB_REQUIRE_SYNCHRONOUS_STANDBY", False)
 # The greatest age of the last commit that a standby has replayed: see kebab/tenancy/postgres/standby.py.
 KEBAB_STANDBY_MAX_LAG = whole_number("KEBAB_STANDBY_MAX_LAG", 10)
 

@@ -9,6 +9,7 @@ from kebab.identity.caller import ADMINS, MANAGERS
 from kebab.pages.page import Tab
 from kebab.people.workspace_settings.hooks import ORIGINS
 from kebab.stack.servers import server_metrics
+from kebab.stack.servers.replication import replication_rows
 from kebab.stack.storage.private_places import mark_own_folders
 
 EXTENSION = Extension(
@@ -23,5 +24,6 @@ EXTENSION = Extension(
         ("secrets of webhooks", lazy("kebab.webhooks.endpoints.rotate_secrets")),
     ),
     start_remarks=(lazy("kebab.people.members.remark_on_owners"),),
+    status_sections=(("replication", replication_rows),),
     collectors=server_metrics.COLLECTORS,
 )

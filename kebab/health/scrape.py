@@ -47,6 +47,7 @@ from kebab.runtime.role import own_role
 from kebab.stack.paths import DataDirectory
 from kebab.stack.servers.postgres_requirements import is_read_only
 from kebab.stack.servers.redis_client import quick_redis
+from kebab.stack.servers.replication import is_replicated, read_replication
 from kebab.stack.storage.blob_mark import has_known_mark
 from kebab.stack.supervisor.state import running_state
 from kebab.tenancy.current_workspace import acting_everywhere
@@ -160,8 +161,13 @@ def _probe_postgres() -> dict[str, StoreStatus]:
     """Check for this code's migrations."""
     with _connected() as connection:
         migrations = StoreStatus.FAILED if find_missing_in(connection) else StoreStatus.OK
-        writes = {"writes": StoreStatus.DEGRADED} if is_read_only(connection) else {}
-    return {"postgres": StoreStatus.OK, "migrations": migrations, **writes}
+        found = {"postgres": StoreStatus.OK, "migrations": migrations}
+        if is_read_only(connection):
+            found["writes"] = StoreStatus.DEGRADED
+        elif is_replicated():
+            is_safe = read_replication(connection).waits_for_standby
+            found["synchronous_standby"] = StoreStatus.OK if is_safe else StoreStatus.DEGRADED
+    return found
 
 
 def _probe_redis() -> dict[str, StoreStatus]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import psycopg
 import redis
@@ -44,6 +44,7 @@ from kebab.stack.servers.postgres_requirements import (
     pgvector_warning,
 )
 from kebab.stack.servers.redis_client import redis_client
+from kebab.stack.servers.replication import is_replicated, read_replication
 from kebab.stack.servers.versions import (
     Version,
     format_version,
@@ -52,7 +53,9 @@ from kebab.stack.servers.versions import (
     postgres_version,
     sqlite_version,
 )
+from kebab.tenancy.postgres.base import DatabaseWrapper
 from kebab.tenancy.postgres.pool import connect
+from kebab.tenancy.postgres.standby import StandbyPool
 from kebab.tenancy.roles import OWNER, NotTheOwner, application_role, owner_connection
 
 _POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
@@ -223,6 +226,55 @@ def check_postgres(repair: bool = False) -> CheckResult:
         )
 
 
+def check_replication(repair: bool = False) -> CheckResult:
+    """Check that acknowledged writes are on a standby, where there is one, and that the standby follows."""
+    connection.ensure_connection()
+    found = read_replication(connection.connection)
+    if found.is_standby:
+        return ok_result("replication", "a standby, which searches read from; nothing can be written")
+    if not (is_replicated() or found.standbys):
+        return ok_result("replication", "one server: what it acknowledges is safe as its disk is")
+    behind = "" if found.lag_s is None else f", the slowest {found.lag_s:.1f} s behind"
+    standbys = f"{found.standbys} connected{behind}"
+    if not found.waits_for_standby:
+        detail = f"writes are acknowledged before a standby has them; {standbys}"
+        result = failed_result if found.is_refused else warning_result
+        return result(
+            "replication",
+            f"{detail}; they are refused" if found.is_refused else detail,
+            "Set synchronous_standby_names on the primary (Patroni: synchronous_mode), and"
+            " KEBAB_SYNCHRONOUS_COMMIT=on if the server's own level is lower.",
+        )
+    if not found.standbys or found.synchronous == 0:
+        detail = f"writes wait for {found.names}, which is not connected; {standbys}"
+        return failed_result("replication", detail, "Start the standby.")
+    return ok_result("replication", f"writes wait for {found.names}; {standbys}")
+
+
+def check_standby(repair: bool = False) -> Iterator[CheckResult]:
+    """Check that `KEBAB_DATABASE_READ_URL` leads to a standby of this database that may be read from."""
+    if (standby := cast(DatabaseWrapper, connection).standby()) is None:
+        return
+    pool = cast(StandbyPool, standby.pool)
+    try:
+        other = pool.getconn()
+    except (psycopg.Error, AssertionError) as error:
+        yield failed_result("standby", f"can't be read from: {error}", "Check KEBAB_DATABASE_READ_URL.")
+        return
+    try:
+        connection.ensure_connection()
+        identity, state = "SELECT system_identifier FROM pg_control_system()", read_replication(other)
+        if other.execute(identity).fetchone() != connection.connection.execute(identity).fetchone():
+            yield failed_result("standby", "is of another cluster", "Check KEBAB_DATABASE_READ_URL.")
+        elif not state.is_standby:
+            detail = "KEBAB_DATABASE_READ_URL leads to the primary"
+            yield warning_result("standby", detail, "Lead it to a standby, which answers while that is away.")
+        else:
+            yield ok_result("standby", "can be read from while the primary is away")
+    finally:
+        pool.putconn(other)
+
+
 def check_pgvector(repair: bool = False) -> CheckResult:
     """Check that pgvector is in the database and new enough."""
     try:
@@ -314,6 +366,8 @@ def _compare(name: str, version: Version, least: Version) -> CheckResult:
 #: The most basic first.
 CHECKS = (
     DoctorCheck(name="postgres", check=check_postgres),
+    DoctorCheck(name="replication", check=check_replication),
+    DoctorCheck(name="standby", check=check_standby),
     DoctorCheck(name="pgvector", check=check_pgvector),
     DoctorCheck(name="redis", check=check_redis),
     DoctorCheck(name="migrations", check=check_migrations),

@@ -20,6 +20,7 @@ from django.db.models import OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset, load_instance
+from kebab.database.local_commit import local_transaction
 from kebab.identity.models import ApiToken, Group, PersonalToken, TokenGroup, TokenScope, User, Workspace
 from kebab.identity.models.token import Token
 from kebab.runtime.role import COMMAND, own_role
@@ -206,8 +207,7 @@ def _write_use(token: ApiToken | PersonalToken, now: datetime) -> None:
     model, workspace_id = type(token), getattr(token, "workspace_id", None)
     acting = acting_nowhere() if workspace_id is None else acting_in(workspace_id)
     try:
-        with acting, transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL synchronous_commit TO off")  # no standby is waited for
+        with acting, local_transaction():
             model._default_manager.filter(stale, id=token.id).update(last_used_at=now)
     except DatabaseError as error:
         logger.debug("the use of token %s is not recorded: %s", token.prefix, error)

@@ -24,6 +24,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Now
 from django.utils import timezone
 
+from kebab.database.local_commit import local_transaction
 from kebab.errors import Forbidden
 from kebab.identity.caller import MANAGERS, Access
 from kebab.identity.models import TokenScope, Workspace
@@ -52,7 +53,7 @@ def store_queries(workspace_id: uuid.UUID, queries: Sequence[LoggedQuery]) -> No
     """Store queries of a workspace; does nothing if it is deleted. Raises OperationalError."""
     with acting_in_step(workspace_id):
         try:
-            with transaction.atomic():
+            with local_transaction():
                 rows = [_build_row(query) for query in queries]
                 AskedQuery.objects.bulk_create(rows, ignore_conflicts=True)
                 _publish_unsuccessful(workspace_id, [row for row in rows if not row.typist])

@@ -55,7 +55,8 @@ class Server:
     def ask(self, statement: str) -> Any:
         """Return the value of a statement run by the owner."""
         with psycopg.connect(host=self.host, user=DATABASE_OWNER, dbname="postgres", autocommit=True) as own:
-            row = own.execute(statement).fetchone()
+            cursor = own.execute(statement)
+            row = cursor.fetchone() if cursor.description else None
             return None if row is None else row[0]
 
     def wait_for(self, place: str) -> None:

@@ -22,6 +22,7 @@ from ingest.errors import LeaseLost
 from ingest.metrics import CLAIMS
 from ingest.models import Job, JobState
 from kebab.database.interruption import Interruption
+from kebab.database.local_commit import local_transaction
 from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_in
 
@@ -159,8 +160,12 @@ class LeaseKeeper:
         finally:
             connection.close()
 
+    @local_transaction()
+    def _renew_rows(self) -> int:
+        return self._lease.fenced_rows().update(lease_until=_lease_end())
+
     def _check_lease(self, *, renew: bool) -> None:
-        if renew and not self._lease.fenced_rows().update(lease_until=_lease_end()):
+        if renew and not self._renew_rows():
             self._lost.set()
         cancelled = self._lease.fenced_rows().values_list("cancel_requested", flat=True).first()
         if cancelled is None:

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from kebab.errors import ServiceUnavailable
 from kebab.stack.storage.blob_storage import BlobsUnavailable
-from kebab.tenancy.postgres.base import database_breaker
+from kebab.tenancy.postgres.base import NotReplicated, database_breaker
 
 #: The exceptions that an `except` clause catches before it calls `outage_of`.
 OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
@@ -22,6 +22,10 @@ READ_ONLY: Final = (
 _STORAGE_ERRNOS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT}
 # The process or the machine has no file descriptors or no memory left.
 _BUSY_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_DATABASE_ERRORS = (
+    *(OperationalError, InterfaceError, InternalError, NotReplicated),
+    psycopg.OperationalError,
+)
 _BUSY = (
     psycopg.errors.LockNotAvailable,
     psycopg.errors.DeadlockDetected,
@@ -34,7 +38,7 @@ _BUSY = (
 
 def outage_of(error: BaseException) -> ServiceUnavailable | None:
     """Return the outage that `error` indicates; None when it is something else."""
-    if isinstance(error, (OperationalError, InterfaceError, InternalError, psycopg.OperationalError)):
+    if isinstance(error, _DATABASE_ERRORS):
         return _database_outage(error)
     if isinstance(error, RedisError):
         return ServiceUnavailable("Redis can't be reached; try again.", code="redis_unavailable")
@@ -53,6 +57,8 @@ def outage_of(error: BaseException) -> ServiceUnavailable | None:
 
 def _database_outage(error: BaseException) -> ServiceUnavailable | None:
     cause = error if isinstance(error, psycopg.Error) else error.__cause__
+    if isinstance(error, NotReplicated):
+        return ServiceUnavailable(str(error), code="not_replicated", retry_after_s=10)
     if isinstance(cause, psycopg.errors.QueryCanceled):
         return ServiceUnavailable("The database took too long; ask for less.", code="timed_out")
     if isinstance(cause, _BUSY):

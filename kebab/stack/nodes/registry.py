@@ -20,6 +20,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from kebab.database.connections import close_connections
+from kebab.database.local_commit import local_transaction
 from kebab.errors import Conflict, NotFound
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.tenancy.postgres.standby import store_rights_place
@@ -135,18 +136,17 @@ class Heartbeat:
 
     def _write_row(self) -> None:
         now = self._activity()
-        StackProcess.objects.update_or_create(
-            id=self._id,
-            defaults={
-                **self._identity,
-                "started_at": _time_before_now(time.monotonic() - self._began_at),
-                "heartbeat_at": Now(),
-                "busy": now.busy,
-                "last_started_at": None if now.idle_s is None else _time_before_now(now.idle_s),
-                "info": now.info,
-            },
-        )
-        StackProcess.objects.filter(heartbeat_at__lt=Now() - _EXPIRES_AFTER).delete()
+        values = {
+            **self._identity,
+            "started_at": _time_before_now(time.monotonic() - self._began_at),
+            "heartbeat_at": Now(),
+            "busy": now.busy,
+            "last_started_at": None if now.idle_s is None else _time_before_now(now.idle_s),
+            "info": now.info,
+        }
+        with local_transaction():
+            StackProcess.objects.update_or_create(id=self._id, defaults=values)
+            StackProcess.objects.filter(heartbeat_at__lt=Now() - _EXPIRES_AFTER).delete()
         store_rights_place(is_change=False)
         self._after_beat(self._id, self._is_cut_off)
 

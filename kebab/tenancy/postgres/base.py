@@ -20,7 +20,8 @@ from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base, creation
 from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, generators, sql
@@ -54,6 +55,17 @@ SERVER_TIMEOUTS = (
     " -c tcp_user_timeout=3000"
     " -c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2"
 )
+
+
+class NotReplicated(DatabaseError):
+    """A transaction was or would be committed on the primary alone."""
+
+
+# Rows that may be lost are committed with `off`: see kebab/database/local_commit.py.
+_IS_SAFE = """
+SELECT pg_current_xact_id_if_assigned() IS NULL OR current_setting('synchronous_commit') = 'off'
+    OR current_setting('synchronous_standby_names') <> ''
+"""
 
 
 class DatabaseBreaker:
@@ -242,11 +254,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return super().get_new_connection(conn_params)
         except OperationalError as error:
             database_breaker().report_loss(error)
-            config = self.settings_dict.get("STANDBY")
-            if config is None or not is_allowed_here():
+            standby = self.standby() if is_allowed_here() else None
+            if standby is None:
                 raise
-            standby = DatabaseWrapper({**self.settings_dict, **config}, STANDBY)
             return cast(StandbyPool, standby.pool).getconn()
+
+    def standby(self) -> "DatabaseWrapper | None":
+        """Return a wrapper of the standby; None without one."""
+        config = self.settings_dict.get("STANDBY")
+        return None if config is None else DatabaseWrapper({**self.settings_dict, **config}, STANDBY)
 
     def fetch_prepared(self, name: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Run a statement prepared on this connection, after the setting, and return its rows.
@@ -271,6 +287,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise error_from_result(result, encoding="utf-8")
         transformer.set_pgresult(results[-1])
         return transformer.load_rows(0, results[-1].ntuples, tuple)
+
+    def _commit(self) -> None:
+        """Commit, if a standby will have what was written, or none is required.
+
+        Raises NotReplicated, also for a commit that no standby has confirmed in time.
+        """
+        if self.connection is not None and settings.KEBAB_REQUIRE_SYNCHRONOUS_STANDBY:
+            with self.cursor() as cursor:
+                cursor.execute(_IS_SAFE)
+                if cursor.fetchone() != (True,):
+                    raise NotReplicated("No synchronous standby is configured: nothing was written.")
+        super()._commit()
+        if self.connection is not None and self.connection.is_unconfirmed:
+            self.connection.is_unconfirmed = False
+            raise NotReplicated("The standby did not confirm in time: it was written, and may be lost.")
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor; one with a name is server-side."""

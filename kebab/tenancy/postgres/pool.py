@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 import psycopg
 from psycopg import Connection
+from psycopg.errors import Diagnostic
 from psycopg.pq import ConnStatus, TransactionStatus
 
 # A backend's memory for caches of tables and statements grows with its age.
@@ -31,6 +32,13 @@ class PooledConnection(Connection[Any]):
     idle_since_s: float
     #: Whether it is used while the primary is away.
     is_standby = False
+    #: Whether the server gave up to wait for a standby, as after a timeout, and committed here alone.
+    is_unconfirmed = False
+
+    def note_unconfirmed(self, notice: Diagnostic) -> None:
+        """Take the server's warning of that; its text depends on the server's language."""
+        if notice.source_function == "SyncRepWaitForLSN":
+            self.is_unconfirmed = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +151,7 @@ class PostgresPool:
             except BaseException:
                 connection.close()
                 raise
+        connection.add_notice_handler(connection.note_unconfirmed)
         connection.created_s = time.monotonic()
         with self._lock:
             self._in_use += 1

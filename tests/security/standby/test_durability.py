@@ -1,0 +1,86 @@
+"""Writes that a standby has to have before they are acknowledged."""
+
+from threading import Thread
+
+import pytest
+from django.db import connection
+
+from kebab.database.local_commit import local_transaction
+from kebab.health import scrape, server_checks
+from kebab.health.checks import CheckStatus
+from kebab.identity.models import Workspace
+from kebab.stack.servers.replication import replication_rows
+from kebab.tenancy.postgres.base import NotReplicated
+from tests.api.refusals import refusal_of
+from tests.support.actors import token_client
+from tests.support.api import address
+from tests.support.corpus import make_workspace
+from tests.support.stack import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+
+def set_names(pair, names):
+    """Name the standbys that the primary waits for; '' for none."""
+    pair.primary.ask(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
+    pair.primary.ask("ALTER SYSTEM SET synchronous_commit = on")
+    pair.primary.ask("SELECT pg_reload_conf()")
+    connection.close()
+    connection.close_pool()
+
+
+@pytest.fixture
+def named(pair):
+    """Return a function that names the primary's synchronous standbys."""
+    set_names(pair, "")
+    yield lambda names: set_names(pair, names)
+    set_names(pair, "")
+
+
+def found(result):
+    return result.status
+
+
+def test_write_without_a_synchronous_standby_is_refused(pair, workspace, settings, named):
+    client = token_client(workspace, "search", "ingest", "manage")
+    settings.KEBAB_REQUIRE_SYNCHRONOUS_STANDBY = True
+    rule = {"text": "alpha", "path": "a.md"}
+    refused = client.post(address(workspace, "/documents"), rule, format="json")
+    assert refusal_of(refused) == (503, "not_replicated", None)
+    assert refused["Retry-After"]
+    assert client.get(address(workspace, "/search"), {"q": "alpha"}).status_code == 200
+    assert found(server_checks.check_replication()) is CheckStatus.FAILED
+    with local_transaction():
+        Workspace.objects.filter(pk=workspace.pk).update(name="Not waited for")
+    named("*")
+    assert client.post(address(workspace, "/documents"), rule, format="json").status_code in {201, 202}
+    assert found(server_checks.check_replication()) is CheckStatus.OK
+    assert replication_rows()[0]["writes_wait_for_standby"]
+
+
+def test_commit_that_the_standby_does_not_confirm_is_no_success(pair, named):
+    named("nobody")
+    waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    canceller = Thread(target=lambda: eventually(lambda: pair.primary.ask(waiting), "a commit waits", 30))
+    canceller.start()
+    with pytest.raises(NotReplicated):
+        make_workspace(slug="unconfirmed")
+    canceller.join()
+    assert Workspace.objects.filter(slug="unconfirmed").exists()
+
+
+def test_guarantee_is_named(pair, monkeypatch):
+    assert found(server_checks.check_replication()) is CheckStatus.WARNING
+    (standby,) = server_checks.check_standby()
+    assert standby.status is CheckStatus.OK
+    monkeypatch.setitem(scrape.settings.DATABASES["default"], "STANDBY", {})
+    assert scrape._probe_postgres()["synchronous_standby"] == "degraded"
+
+
+def test_standby_of_another_cluster_is_told(pair, monkeypatch):
+    primary = {"HOST": connection.settings_dict["HOST"]}
+    monkeypatch.setitem(connection.settings_dict, "STANDBY", primary)
+    connection._connection_pools.pop("standby", None)
+    (result,) = server_checks.check_standby()
+    assert result.status is CheckStatus.WARNING
+    connection._connection_pools.pop("standby").close()
