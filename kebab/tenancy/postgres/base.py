@@ -298,10 +298,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursor.execute(_IS_SAFE)
                 if cursor.fetchone() != (True,):
                     raise NotReplicated("No synchronous standby is configured: nothing was written.")
-        super()._commit()
+        super()._commit()  # type: ignore[misc]  # the stubs lack it
         if self.connection is not None and self.connection.is_unconfirmed:
-            self.connection.is_unconfirmed = False
-            raise NotReplicated("The standby did not confirm in time: it was written, and may be lost.")
+            _refuse_unconfirmed(self.connection)
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor; one with a name is server-side."""
@@ -326,9 +325,16 @@ class _Guarded:
             database_breaker().refuse_while_away()
 
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
-        is_lost = isinstance(error, OperationalError) and self._connection.pgconn.status != ConnStatus.OK
-        if is_lost and not self._connection.is_standby:
-            database_breaker().report_loss(error)
+        if isinstance(error, OperationalError) and not self._connection.is_standby:
+            if self._connection.pgconn.status != ConnStatus.OK:
+                database_breaker().report_loss(error)
+        elif error is None and self._connection.is_unconfirmed:
+            _refuse_unconfirmed(self._connection)
+
+
+def _refuse_unconfirmed(connection: PooledConnection) -> None:
+    connection.is_unconfirmed = False
+    raise NotReplicated("The standby did not confirm it: it was written, and may be lost.")
 
 
 def _prepend_setting(query: Any) -> Any:
