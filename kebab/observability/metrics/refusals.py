@@ -10,6 +10,7 @@ _BLAMED: Final = MappingProxyType(
     {
         "database_unavailable": "postgres",
         "database_read_only": "postgres",
+        "not_replicated": "postgres",
         "timed_out": "postgres",
         "busy": "postgres",
         "redis_unavailable": "redis",

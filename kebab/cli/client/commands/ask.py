@@ -7,6 +7,7 @@ from typing import Any
 
 from kebab.cli.client.arguments import add_filters, add_workspace, filters_of
 from kebab.cli.client.connection import ApiProblem, Connection, Needs, Response
+from kebab.cli.client.commands.search import missing_parts
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.output import plain
@@ -101,9 +102,7 @@ def _print(terminal: Terminal, answer: Mapping[str, Any]) -> None:
         terminal.remark("These are the documents' own sentences: no model is configured.")
     if answer["reason"] in _REASONS:
         terminal.remark(_REASONS[answer["reason"]])
-    for leg in answer["degraded"]:
-        terminal.remark(f"Answered without the whole {leg} leg.")
-    for sentence in answer["warnings"]:
+    for sentence in (*missing_parts(answer), *answer["warnings"]):
         terminal.remark(sentence)
     conversation = answer["conversation_id"]
     terminal.remark(f"{answer['state']} in {answer['took_ms']:,.0f} ms; conversation {conversation}")

@@ -169,13 +169,22 @@ def _summary(result: Mapping[str, Any]) -> str:
     return f"{found}; {have} every word{', others have some' if partial else ''}."
 
 
+def missing_parts(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each part that `degraded` names."""
+    for part in answer["degraded"]:
+        if part == "primary_unreachable":
+            yield "Answered from a standby of the database; the latest changes may be missing."
+        else:
+            yield f"Answered without the whole {part} leg."
+
+
 def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for corrected words, promoted answers, and each part that the result lacks."""
     if result["corrected_query"] is not None:
         yield f"Showing results for: {result['corrected_query']}"
     for answer in result.get("promoted", ()):
         yield ": ".join(filter(None, (answer["title"], f"{answer['text']} {answer['url']}".strip())))
-    yield from (f"Answered without the whole {leg} leg." for leg in result["degraded"])
+    yield from missing_parts(result)
     rerank = result["rerank"]
     if rerank is not None and rerank["status"] == "fallback":
         yield f"The order is the fused one, without a reranker: {rerank['reason']}"
