@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kebab.cli.client.arguments import add_filters, add_workspace, filters_of
-from kebab.cli.client.connection import ApiProblem, Connection, Needs, Response
 from kebab.cli.client.commands.search import missing_parts
+from kebab.cli.client.connection import ApiProblem, Connection, Needs, Response
 from kebab.cli.client.terminal import Terminal
 from kebab.cli.client.workspaces import find_workspace
 from kebab.cli.output import plain
