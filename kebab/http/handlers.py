@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.cache import close_caches
 from django.core.handlers.base import reset_urlconf
 from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIHandler
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest
@@ -15,8 +15,12 @@ from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, URLResolver, get_resolver
 from django.utils.module_loading import import_string
 
+from kebab.tenancy.postgres.standby import leave_lost_primary
+
 _API: Final = "/api/v1/"
 _KNOWN_ADDRESSES: Final = 256
+_UNAVAILABLE: Final = 503
+_READING: Final = frozenset({"GET", "HEAD"})
 # Of Django's receivers, those without effect here: a request ends without a connection, none logs its
 # queries, no cache has one, and each request begins with the same URL table.
 _NEEDLESS: Final = (
@@ -48,10 +52,14 @@ class ViewHandler(WSGIHandler):
         self._token_requests = TokenRequestHandler()
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the response to a request."""
+        """Return the response to a request; one that only reads is repeated if its connection is lost."""
         if is_token_request(request):
-            return self._token_requests.get_response(request)
-        return super().get_response(request)
+            response = self._token_requests.get_response(request)
+        else:
+            response = super().get_response(request)
+        if response.status_code == _UNAVAILABLE and request.method in _READING and leave_lost_primary():
+            return self.get_response(WSGIRequest(request.META))
+        return response
 
 
 class TokenRequestHandler(WSGIHandler):

@@ -12,7 +12,7 @@ from kebab.database.on_commit import run_on_commit
 from kebab.identity.caller import Access
 from kebab.identity.models import AuditEvent, Workspace
 from kebab.identity.operator_token import OPERATOR_PREFIX, user_name
-from kebab.tenancy.postgres.standby import store_rights_place
+from kebab.stack.servers.rights_place import store_rights_place
 
 _MAX_SUBJECT_CHARS = 500
 _MAX_ACTOR_CHARS = 320

@@ -15,8 +15,8 @@ from django.db import connection
 from kebab.stack.paths import DataDirectory
 from kebab.stack.servers.addresses import DATABASE_OWNER
 from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster
+from kebab.stack.servers.rights_place import store_rights_place
 from kebab.tenancy.postgres.base import database_breaker
-from kebab.tenancy.postgres.standby import store_rights_place
 from tests.support.stack import eventually
 
 _OPTIONS = {"listen_addresses": "", "unix_socket_permissions": "0700", "shared_buffers": "32MB"}
@@ -90,9 +90,13 @@ class Pair:
         self.end = self.primary.ask("SELECT pg_current_wal_flush_lsn()")
 
     @contextmanager
-    def without_primary(self) -> Iterator[None]:
-        """End the primary for the block, and wait until this process has noticed that it is back."""
-        connection.close()
+    def without_primary(self, *, closes: bool = True) -> Iterator[None]:
+        """End the primary for the block, and wait until this process has noticed that it is back.
+
+        Unless it `closes` the thread's connection, as the end of a request does, that is lost.
+        """
+        if closes:
+            connection.close()
         self._note_end()
         received = f"SELECT pg_last_wal_receive_lsn() >= '{self.end}'"
         eventually(lambda: self.standby.ask(received), "the standby has received it", 30)

@@ -23,7 +23,7 @@ from kebab.database.connections import close_connections
 from kebab.database.local_commit import local_transaction
 from kebab.errors import Conflict, NotFound
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.tenancy.postgres.standby import store_rights_place
+from kebab.stack.servers.rights_place import store_rights_place
 
 logger = logging.getLogger(__name__)
 

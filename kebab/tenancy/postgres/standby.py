@@ -6,20 +6,17 @@ recent, by `pg_last_xact_replay_timestamp`; or if it has replayed the last ackno
 one's place in the write-ahead log is in Redis, since a primary that has ended can't be asked for it.
 """
 
-import logging
 import time
 from typing import Any, Final
 
-import redis
 from django.conf import settings
 from django.db import connection
 from psycopg import OperationalError
+from psycopg.pq import ConnStatus
 
+from kebab.contributions import lazy
 from kebab.runtime.role import COMMAND, own_role
-from kebab.stack.servers.redis_client import redis_client
 from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
-
-logger = logging.getLogger(__name__)
 
 #: The name of the standby's connection pool.
 STANDBY: Final = "standby"
@@ -27,16 +24,14 @@ STANDBY: Final = "standby"
 _READING_ROLES: Final = frozenset({"web", COMMAND})
 # The most time between two checks.
 _CHECK_EVERY_S: Final = 1.0
-_REDIS_LIMIT_S: Final = 0.5
-# A sorted set with the place as the score, so that a smaller one never replaces it.
-_RIGHTS: Final = "kebab:rights"
+# Redis' client is not loaded before it is needed.
+_has_all_rights = lazy("kebab.stack.servers.rights_place.has_all_rights")
 
 _REPLAYED: Final = """
 SELECT pg_is_in_recovery(),
     extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8,
     pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8
 """
-_WRITTEN: Final = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
 
 
 class StandbyConnection(PooledConnection):
@@ -91,34 +86,12 @@ def reads_only() -> bool:
     return b"on" in (status(b"in_hot_standby"), status(b"default_transaction_read_only"))
 
 
-def store_rights_place(*, is_change: bool = True) -> None:
-    """Store in Redis how far a standby has to be, after the commit of a change of rights.
-
-    Without a change, as heartbeats do, only if the data of Redis were lost; or if the stored place is beyond
-    the end of the log, so of a history that a failover or a restore has replaced. Does nothing without a
-    standby.
-    """
-    if connection.settings_dict.get("STANDBY") is None:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(_WRITTEN)
-        (place,) = cursor.fetchone()
-    try:
-        with redis_client(_REDIS_LIMIT_S) as client:
-            stored = None if is_change else client.zscore(_RIGHTS, "place")
-            if stored is not None and stored > place:
-                logger.error("Changes of rights that were acknowledged are lost: %d > %d", stored, place)
-            if stored is None or stored > place:
-                client.zadd(_RIGHTS, {"place": place}, gt=stored is None)
-    except redis.RedisError as error:
-        logger.warning("Redis doesn't know of the last change of rights: %s", error)
-
-
-def _has_all_rights(place: float | None) -> bool:
-    """Return whether a standby that has replayed up to `place` has the last change of rights."""
-    try:
-        with redis_client(_REDIS_LIMIT_S) as client:
-            needed = client.zscore(_RIGHTS, "place")
-    except redis.RedisError:
+def leave_lost_primary() -> bool:
+    """Close this thread's connection if it was lost; return whether a standby may answer in its place."""
+    raw = connection.connection
+    if connection.settings_dict.get("STANDBY") is None or getattr(raw, "is_standby", False):
         return False
-    return needed is not None and place is not None and place >= needed
+    if raw is None or raw.pgconn.status == ConnStatus.OK:
+        return False
+    connection.close()
+    return True

@@ -2,13 +2,17 @@
 
 import pytest
 import redis
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import connection
+from django.test import RequestFactory
 
 from kebab.health import responses, scrape
+from kebab.http.handlers import ViewHandler
 from kebab.identity.tokens import mint_token
 from kebab.people.operator import command_line_access
 from kebab.people.token_lifecycle import revoke_token
 from kebab.runtime import role
+from kebab.stack.servers import rights_place
 from kebab.tenancy.postgres import standby
 from search.mirror import local_mirrors
 from tests.api.refusals import refusal_of
@@ -95,7 +99,7 @@ def test_without_redis_a_standby_is_read_from_for_the_bound(pair, client, worksp
     def refuse(*_):
         raise redis.ConnectionError
 
-    monkeypatch.setattr(standby, "redis_client", refuse)
+    monkeypatch.setattr(rights_place, "redis_client", refuse)
     with pair.without_primary():
         settings.KEBAB_STANDBY_MAX_LAG = 3_600
         assert search(client, workspace).status_code == 200
@@ -126,3 +130,16 @@ def test_min_seq_waits_for_the_replay(pair, client, workspace, settings, lagging
         found = search(client, workspace, **awaited).json()
         assert (found["seq"], found["degraded"]) == (workspace.head_seq, ["primary_unreachable"])
         assert len(found["hits"]) == 2
+
+
+def test_search_whose_connection_is_lost_is_repeated_on_the_standby(pair, client, workspace):
+    environ = RequestFactory().get(address(workspace, "/search"), {"q": "alpha", "mode": "lexical"}).environ
+    environ["HTTP_AUTHORIZATION"] = client._credentials["HTTP_AUTHORIZATION"]
+    handler = ViewHandler()
+    handler.load_middleware()
+    handler._token_requests.load_middleware()
+    connection.ensure_connection()
+    with pair.without_primary(closes=False):
+        response = handler.get_response(WSGIRequest(environ))
+        assert response.status_code == 200
+        assert b"primary_unreachable" in response.content
