@@ -1,4 +1,4 @@
-"""What the database's cluster guarantees now of a write that is acknowledged."""
+"""The replication of the database: what its cluster guarantees now of a write that is acknowledged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ def test_write_without_a_synchronous_standby_is_refused(pair, workspace, setting
     assert replication_rows()[0]["writes_wait_for_standby"]
 
 
-def test_commit_that_the_standby_does_not_confirm_is_no_success(pair, named):
+def test_unconfirmed_commit_is_refused(pair, named):
     named("nobody")
     waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     canceller = Thread(target=lambda: eventually(lambda: pair.primary.ask(waiting), "a commit waits", 30))
