@@ -121,6 +121,8 @@ def running_pair(folder: Path) -> Iterator[Pair]:
     folder.chmod(0o711)
     try:
         servers.append(Server(folder / "primary", former, cluster, is_standby=False))
+        servers[0].ask("ALTER SYSTEM SET synchronous_commit = on")  # what is acknowledged outlives it
+        servers[0].ask("SELECT pg_reload_conf()")
         servers.append(Server(folder / "standby", servers[0].host, cluster, is_standby=True))
         _connect_to(servers[0].host, servers[1].host)
         yield Pair(*servers)

@@ -23,7 +23,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 def set_names(pair, names):
     """Name the standbys that the primary waits for; '' for none."""
     pair.primary.ask(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
-    pair.primary.ask("ALTER SYSTEM SET synchronous_commit = on")
     pair.primary.ask("SELECT pg_reload_conf()")
     connection.close()
     connection.close_pool()
