@@ -99,12 +99,17 @@ class Connection:
 
     def rows(self, path: str, limit: int, /, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield up to `limit` rows of a list that comes in pages. Raises CliError for another document."""
+        for page in self.pages(path, limit, **query):
+            yield from page["results"]
+
+    def pages(self, path: str, limit: int, /, **query: Any) -> Iterator[dict[str, Any]]:
+        """Yield the pages with the first `limit` rows of a list. Raises CliError for another document."""
         cursor = None
         while limit > 0:
             page = self.get(path, limit=min(limit, _PAGE_ROWS), cursor=cursor, **query)
             if "results" not in page:
                 raise CliError(f"{path[:100]!r} is not answered in pages; ask for it as a whole.")
-            yield from page["results"]
+            yield page
             limit, cursor = limit - len(page["results"]), page["next_cursor"]
             if cursor is None:
                 return

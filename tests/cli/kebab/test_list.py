@@ -11,7 +11,7 @@ from tests.support.search import embed
 
 
 def rows(kind, workspace):
-    return run_json("list", kind, "--workspace", workspace.slug)["rows"]
+    return run_json("list", kind, "--workspace", workspace.slug)["results"]
 
 
 def test_sources_are_listed_with_their_places_and_tags(workspace):
@@ -20,8 +20,8 @@ def test_sources_are_listed_with_their_places_and_tags(workspace):
     ensure_source(workspace, "alpha", kind="folder", config={"path": "/srv/docs"})
     found = rows("sources", workspace)
 
-    assert [(each["key"], each["documents"]) for each in found] == [("alpha", 0), ("beta", 2)]
-    assert (found[0]["path"], found[1]["path"]) == ("/srv/docs", None)
+    assert [(each["key"], each["document_count"]) for each in found] == [("alpha", 0), ("beta", 2)]
+    assert [each["config"].get("path") for each in found] == ["/srv/docs", None]
     Source.objects.update(default_tags=["x", "y"])
     header, *lines = run("list", "sources")[1].splitlines()
     assert header.split()[:2] == ["key", "kind"]
@@ -33,7 +33,7 @@ def test_documents_are_listed_by_place_with_their_chunks_counted(workspace):
     write(workspace, "a.md", "one", version="v2", tags=("x",))
     found = rows("documents", workspace)
 
-    assert [(each["path"], each["version"], each["chunks"]) for each in found] == [
+    assert [(each["path"], each["version"], each["chunk_count"]) for each in found] == [
         ("a.md", "v2", 1),
         ("b.md", None, 2),
     ]
@@ -51,6 +51,19 @@ def test_spaces_are_listed_live_first_with_what_lacks_a_vector(workspace):
 
     assert (first["model"], first["state"], first["vectors"], first["chunks"]) == (live.model, "live", 2, 3)
     assert (first["id"], second["id"]) == (live.pk, 0)
+
+
+def test_json_of_a_list_is_the_document_of_the_api(workspace):
+    for name in ("a.md", "b.md", "c.md"):
+        write(workspace, name, "one")
+    for kind, query in (("sources", ""), ("documents", "&order=path"), ("members", ""), ("groups", "")):
+        answer = run_json("api", "GET", f"/workspaces/{workspace.slug}/{kind}?limit=2{query}")
+        code = Exit.DONE if answer["results"] else Exit.NOTHING
+        listed = run_json("list", kind, "--workspace", workspace.slug, "--limit", "2", code=code)
+        has_more = [each.pop("next_cursor") is not None for each in (listed, answer)]  # signed with the time
+        assert (listed, has_more[0]) == (answer, has_more[1])
+    assert run_json("list", "documents", "--limit", "2")["next_cursor"] is not None
+    assert [each["slug"] for each in run_json("list", "workspaces")["results"]] == [workspace.slug]
 
 
 def test_jobs_are_listed_newest_first(workspace):
@@ -84,5 +97,5 @@ def test_nothing_of_another_workspace_is_listed(workspace, subtests):
     other = make_workspace()
     for kind in ("sources", "documents", "spaces", "jobs", "libraries"):
         with subtests.test(kind=kind):
-            assert run_json("list", kind, "--workspace", other.slug, code=Exit.NOTHING)["rows"] == []
+            assert run_json("list", kind, "--workspace", other.slug, code=Exit.NOTHING)["results"] == []
             assert rows(kind, workspace)

@@ -14,6 +14,8 @@ from kebab.exit_codes import Exit
 NEEDS: Needs = "servers"
 EXAMPLES = ("kebab list sources", "kebab list documents --workspace handbook --limit 1000 --json")
 Row = dict[str, Any]
+# Kinds that no list of the API has.
+_WITHOUT_API = frozenset({"libraries", "spaces"})
 _MOST_ROWS = 10_000
 _DEFAULT_ROWS = 1_000
 
@@ -29,6 +31,8 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
     """Print the list, and return the exit code."""
     kind, limit = options["kind"], options["limit"]
     if kind == "workspaces":
+        if terminal.as_json:
+            return _print_pages(terminal, connection.pages("/workspaces", limit))
         rows = connection.rows("/workspaces", limit + 1)
         return _print(terminal, kind, ("slug", "name", "role", "seq", "id"), rows, limit)
     return print_listing(find_workspace(connection, options["workspace"]), terminal, kind, limit)
@@ -37,14 +41,26 @@ def run(connection: Connection, options: dict[str, Any], terminal: Terminal) -> 
 def print_listing(workspace: WorkspaceApi, terminal: Terminal, kind: str, limit: int = _DEFAULT_ROWS) -> int:
     """Print the first rows of a kind, and return the exit code."""
     columns, rows = LISTINGS[kind]
+    if terminal.as_json and kind not in _WITHOUT_API:
+        order = {"order": "path"} if kind == "documents" else {}
+        pages = workspace.connection.pages(workspace.address(f"/{kind}"), limit, **order)
+        return _print_pages(terminal, pages)
     return _print(terminal, kind, columns, rows(workspace, limit + 1), limit)
+
+
+def _print_pages(terminal: Terminal, pages: Iterable[dict[str, Any]]) -> int:
+    """Print pages of the API as one document, the cursor of which is that of the last."""
+    found = list(pages)
+    rows = [row for page in found for row in page["results"]]
+    terminal.document({**found[-1], "results": rows})
+    return Exit.DONE if rows else Exit.NOTHING
 
 
 def _print(terminal: Terminal, kind: str, columns: tuple[str, ...], found: Iterable[Row], limit: int) -> int:
     rows = list(found)
     shown, has_more = rows[:limit], len(rows) > limit
     if terminal.as_json:
-        terminal.document({"schema_version": "listing.v1", "kind": kind, "rows": shown, "has_more": has_more})
+        terminal.document({"results": shown, "next_cursor": None})
     elif shown:
         terminal.table(columns, shown)
     if has_more:
@@ -137,7 +153,7 @@ def _plain(path: str) -> Callable[[WorkspaceApi, int], Iterable[Row]]:
     return lambda workspace, limit: workspace.rows(path, limit)
 
 
-#: By kind, what can be listed of one workspace: the columns of the table, and the rows, which JSON has whole.
+#: By kind, what can be listed of one workspace: the columns of the table, and its rows.
 LISTINGS: Mapping[str, tuple[tuple[str, ...], Callable[[WorkspaceApi, int], Iterable[Row]]]] = {
     "sources": (
         (

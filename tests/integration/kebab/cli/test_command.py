@@ -32,7 +32,7 @@ def test_wrong_arguments_are_error_v1_with_json():
 def test_only_workspace_need_not_be_named(db):
     workspace = make_workspace("first")
     mint_token(workspace, scopes=["search"])
-    assert len(run_json("list", "tokens")["rows"]) == 1
+    assert len(run_json("list", "tokens")["results"]) == 1
     make_workspace("second")
     code, _, err = run("list", "tokens")
     assert (code, "first" in err, "second" in err) == (Exit.ERROR, True, True)
@@ -53,8 +53,8 @@ def test_at_most_twenty_choices_are_named_and_a_listing_says_when_there_is_more(
     _, _, err = run("list", "tokens", "--workspace", "nope")
     assert ("w19" in err, "w20" in err) == (True, False)
     found = run_json("list", "workspaces", "--limit", "2")
-    assert [row["slug"] for row in found["rows"]] == ["w00", "w01"]
-    assert found["has_more"] is True
+    assert [row["slug"] for row in found["results"]] == ["w00", "w01"]
+    assert found["next_cursor"] is not None
 
 
 def test_listing_for_people_shows_no_control_characters(db):

@@ -49,10 +49,10 @@ def test_workspace_is_created_renamed_and_deleted(db):
 def test_truncated_list_names_the_command_for_more(workspace, monkeypatch):
     for _ in range(2):
         mint_token(workspace, scopes=["search"])
-    assert run_json("token", "list")["has_more"] is False
+    assert run_json("token", "list")["next_cursor"] is None
     monkeypatch.setattr("kebab.cli.client.commands.list.print_listing.__defaults__", (1,))
     cut = run_json("token", "list")
-    assert (cut["has_more"], len(cut["rows"])) == (True, 1)
+    assert (cut["next_cursor"] is None, len(cut["results"])) == (False, 1)
     assert "kebab list tokens --limit" in run("token", "list")[2]
 
 
@@ -75,7 +75,7 @@ def test_token_is_created_and_printed_once(workspace, group):
     lasts = datetime.fromisoformat(made["expires_at"]) - timezone.now()
     assert timedelta(days=29) < lasts <= timedelta(days=30)
     assert AuditEvent.objects.get(action="token.created").actor.startswith("operator:")
-    assert [row["groups"] for row in run_json("token", "list")["rows"]] == [["legal"]]
+    assert "legal" in run("token", "list")[1].split()
 
     narrowed = run_json("token", "create", "--scope", "search", "--tag", "public", "--metadata", "team=ops")
     assert narrowed["filters"] == {"tags_any": ["public"], "metadata": {"team": {"in": ["ops"]}}}
@@ -126,17 +126,17 @@ def test_wrong_arguments_are_refused_before_anything_happens(workspace, subtests
 
 
 def test_audit_and_other_things_are_listed(workspace, group):
-    (row,) = run_json("list", "audit")["rows"]
+    (row,) = run_json("list", "audit")["results"]
     assert (row["action"], row["subject"], row["address"]) == ("group.created", "legal", None)
     assert run("list", "audit")[0] == 0
-    (listed,) = run_json("list", "groups")["rows"]
-    assert (listed["name"], listed["members"], listed["tokens"], listed["sources"]) == ("legal", 0, 0, 0)
+    (listed,) = run_json("list", "groups")["results"]
+    assert (listed["name"], listed["member_count"], listed["token_count"]) == ("legal", 0, 0)
     assert run("list", "members")[0] == Exit.NOTHING
     member = make_member(workspace)
-    (listed,) = run_json("list", "members")["rows"]
+    (listed,) = run_json("list", "members")["results"]
     assert (listed["user_id"], listed["email"], listed["groups"]) == (member.pk, member.email, [])
     assert str(member.pk) in run("list", "members")[1].split()
     sent = '{"email": "ada@example.org", "role": "viewer"}'
     run_json("api", "POST", "/workspaces/{ws}/invitations", "--data", sent)
-    (listed,) = run_json("list", "invitations")["rows"]
+    (listed,) = run_json("list", "invitations")["results"]
     assert (listed["email"], listed["state"]) == ("ada@example.org", "open")

@@ -35,7 +35,7 @@ def status(verbs) -> dict:
 
 def documents(verbs) -> set[str]:
     done = verbs.run("list", "documents", "--json")
-    return {row["path"] for row in json.loads(done.stdout)["rows"]} if done.returncode == 0 else set()
+    return {row["path"] for row in json.loads(done.stdout)["results"]} if done.returncode == 0 else set()
 
 
 def test_stack_starts_restarts_its_processes_and_stops_cleanly(verbs, tmp_path):
