@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from functools import cache
 
+from tests.support.page_blocks import FOLLOWED_PAGES, blocks_of, has_known_language
 from tests.support.paths import ROOT
 
 # Documents to search in, whose links are part of the test data.
@@ -22,6 +23,8 @@ PAGES = sorted(
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)#?([^)\s]*)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_INDENTED_COMMAND = re.compile(r"^ {4}(?:\$ |kebab |sudo |export ).*", re.MULTILINE)
+_LEAST_SHARE = 0.85
 _CODE_PATH = re.compile(r"`((?:kebab|search|ingest|deploy|tests|clients)/[\w./-]+)`")
 
 
@@ -65,3 +68,22 @@ def test_named_paths_of_code_exist(subtests):
             with subtests.test(page=str(page.relative_to(ROOT))):
                 named = _CODE_PATH.findall(text_of(page))
                 assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_most_blocks_of_followed_pages_are_run_and_the_others_say_why_not():
+    blocks = {page: blocks_of(page) for page in FOLLOWED_PAGES}
+    assert [page for page in FOLLOWED_PAGES if not blocks[page]] == []
+    everything = [block for page in FOLLOWED_PAGES for block in blocks[page]]
+    assert [block.place for block in everything if not has_known_language(block)] == []
+    uses = Counter(block.use for block in everything)
+    assert uses["run"] >= _LEAST_SHARE * len(everything), uses
+
+
+def test_commands_of_followed_pages_are_in_fenced_blocks():
+    indented = {page.name: _INDENTED_COMMAND.findall(text_of(page)) for page in FOLLOWED_PAGES}
+    assert {name: found for name, found in indented.items() if found} == {}
+
+
+def test_every_followed_page_is_named_by_a_test():
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "acceptance").glob("d*/test_*.py"))
+    assert [page.name for page in FOLLOWED_PAGES if f'"{page.name}"' not in tests] == []
