@@ -11,7 +11,7 @@ from kebab.locations import DOCS
 from kebab.stack.paths import runtime_directory
 from tests.acceptance.documentation.reader import Reader
 from tests.acceptance.documentation.terminal import Terminal
-from tests.support.stack import Stack, temporary_directory
+from tests.support.stack import Stack, eventually, temporary_directory
 
 
 @pytest.fixture(scope="package")
@@ -21,7 +21,8 @@ def empty_data() -> Iterator[Path]:
     folder = temporary_directory()
     stack = Stack(folder / "data")
     try:
-        stack.up()
+        stack.spawn()
+        eventually(lambda: stack.is_ready() or stack.is_ended, "the stack serves", 300)
         stack.stop()
         yield stack.data_dir
     finally:
