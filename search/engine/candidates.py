@@ -1,8 +1,10 @@
 """Candidates of a search: the legs that look for them, their fusion, the folding of copies, and the floor."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -15,13 +17,14 @@ from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.listing import ListingLeg
 from search.mirror.query.view import MirrorView
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.fusion.copies import fold_copies, lower_headings
+from search.retrieval.fusion.copies import fold_copies, lower_headings, lower_outdated
 from search.retrieval.fusion.floor import CONTRAST, MULTILINGUAL_CONTRAST, apply_floor
 from search.retrieval.fusion.legs import EmptyLeg, Leg, LegName, LegResult
 from search.retrieval.fusion.ranking import Ranking, rank_candidates, rank_nothing
 from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_of
+from search.retrieval.outdated import is_asked_for
 from search.retrieval.query.conditions import one_of
-from search.retrieval.text.unicode_scripts import count_words
+from search.retrieval.text.unicode_scripts import count_words, words_of
 from search.retrieval.types import Group, Mode, SearchQuery
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
@@ -54,6 +57,8 @@ class Candidates:
     ranked: Ranking
     #: Chunk ids of the copies of a text, by that of the one in the list.
     copies: Mapping[str, tuple[str, ...]]
+    #: Chunk ids of older versions, by those of the chunks of what replaces them.
+    older: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The query's words, looked up in vector mode for the floor alone; None if they were not.
     words: LegResult | None
 
@@ -80,11 +85,13 @@ def find_candidates(
         vector_share=_vector_share(query, settings.vector_share, view, vector),
         is_foreign=_other_languages(query, view, vector),
     )
-    ranked, copies = _fold_copies(corpus, view, ranked)
+    ranked, copies, older = _fold_copies(corpus, query, view, ranked)
     words = ranked.results.get("lexical") or _look_up_words(corpus, query, ranked)
     contrast = CONTRAST if vector.space is None else _CONTRASTS.get(vector.space.model, CONTRAST)
     ranked = apply_floor(ranked, words, contrast=contrast, leaves_out=query.floor)
-    return Candidates(view=view, vector=vector, legs=legs, ranked=ranked, copies=copies, words=words)
+    return Candidates(
+        view=view, vector=vector, legs=legs, ranked=ranked, copies=copies, older=older, words=words
+    )
 
 
 def is_blank(query: SearchQuery) -> bool:
@@ -173,12 +180,26 @@ def _is_in_no_document(text: str, view: MirrorView) -> bool:
 
 
 def _fold_copies(
-    corpus: Corpus, view: MirrorView | None, ranked: Ranking
-) -> tuple[Ranking, Mapping[str, tuple[str, ...]]]:
-    if len(ranked) < 2:
-        return ranked, {}
+    corpus: Corpus, query: SearchQuery, view: MirrorView | None, ranked: Ranking
+) -> tuple[Ranking, Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+    if not len(ranked):
+        return ranked, {}, {}
     keys = corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
-    return (ranked, {}) if keys is None else fold_copies(*lower_headings(ranked, keys))
+    if keys is None:
+        return ranked, {}, {}
+    older: Mapping[str, tuple[str, ...]] = {}
+    ranked, keys = lower_headings(ranked, keys)
+    if keys.outdated is not None:
+        # A list of documents without words has all of them.
+        is_asked: Callable[[str], bool] = partial(is_asked_for, words_of(query.text))
+        ranked, keys, older = lower_outdated(
+            ranked, keys, is_asked_for=_is_any if query.is_listing else is_asked, now=time.time()
+        )
+    return *fold_copies(ranked, keys), older
+
+
+def _is_any(edition: str) -> bool:
+    return True
 
 
 def _look_up_words(corpus: Corpus, query: SearchQuery, ranked: Ranking) -> LegResult | None:

@@ -126,7 +126,8 @@ def _find_shown(workspace: Workspace, view: MirrorView, query: SearchQuery) -> M
     ranked = found.ranked
     if "vector" not in ranked.lists:
         return None
-    copies = [each for id_ in unpack_ids(ranked.ids) for each in found.copies.get(id_, ())]
+    folded = (found.copies, found.older)
+    copies = [each for id_ in unpack_ids(ranked.ids) for copies in folded for each in copies.get(id_, ())]
     places = view.rows_of(np.concatenate([ranked.ids, pack_ids(copies)]))
     rows = np.zeros(len(view.passes), bool)
     rows[places[(places >= 0) & (places < len(rows))]] = True

@@ -14,18 +14,20 @@ from search.access.scope import SearchScope
 from search.embedders.configured import embedder_for_queries
 from search.embedders.query_language import guess_language
 from search.engine.nearest_sentences import NearestSentences
+from search.engine.outdated_pages import find_outdated
 from search.engine.readback import VisibleChunk, read_hits, read_metadata
 from search.mirror.query.match import Match
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import citation_of
 from search.retrieval.deadline import deadline
 from search.retrieval.fusion.ranking import RankedEntry
+from search.retrieval.outdated import family_and_edition
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.plain_match import marked_units
 from search.retrieval.staleness import stale_before
 from search.retrieval.text.plain_text import Span
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
-from search.retrieval.types import MAX_SECTIONS, HitSection, Include, SearchHit, SearchQuery, Sort
+from search.retrieval.types import MAX_SECTIONS, HitSection, Include, PageLink, SearchHit, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
@@ -62,6 +64,8 @@ class _Place:
     sections: Sequence[VisibleChunk]
     #: Chunks of the same text.
     copies: Sequence[VisibleChunk]
+    #: Chunks of older versions of its page.
+    older: Sequence[VisibleChunk] = ()
     #: Characters of its text.
     size: int
 
@@ -105,13 +109,16 @@ class HitBuilder:
         index_version: str,
         with_snippets: bool | LateSnippets = True,
         copies: Mapping[str, Sequence[str]],
+        older: Mapping[str, Sequence[str]],
     ) -> None:
         """`match` is the compiled query; without it snippets are made for the query's words.
 
-        `copies` are the ids of chunks of the same text, by the id of the one in the list.
+        `copies` are the ids of chunks of the same text, by the id of the one in the list, `older`
+        those of older versions of a page, by the ids of its chunks.
         """
         self._workspace = workspace
         self._copies = copies
+        self._older = older
         self._scope = scope
         self._query = query
         self._match = match
@@ -164,6 +171,9 @@ class HitBuilder:
                     copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
                     if entry.chunk_id in self._copies
                     else (),
+                    older=[chunks[id_] for id_ in self._older_ids(entry) if id_ in chunks]
+                    if self._older
+                    else (),
                     size=len(chunk.text),
                 )
                 is_near = may_defer and not entry.retrieval.pinned and _is_near(place, places)
@@ -190,6 +200,10 @@ class HitBuilder:
             metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
             for hit in hits:
                 hit.metadata = metadata.get(hit.doc_id, {})
+        if outdated := [hit for hit in hits if hit.outdated]:
+            newer = find_outdated(self._workspace, self._scope, [hit.doc_id for hit in outdated])
+            for hit in outdated:
+                hit.replaced_by = newer.get(hit.doc_id)
         return HitPage(
             hits=tuple(hits),
             positions=tuple([place.position for place in places]),
@@ -204,10 +218,15 @@ class HitBuilder:
         chunk_ids += [id_ for entry in entries if entry.sections for id_ in _section_ids(entry)]
         if self._copies:
             chunk_ids += [id_ for entry in entries for id_ in self._copy_ids(entry)]
+        if self._older:
+            chunk_ids += [id_ for entry in entries for id_ in self._older_ids(entry)]
         return read_hits(self._scope, chunk_ids)
 
     def _copy_ids(self, entry: RankedEntry) -> Sequence[str]:
         return self._copies.get(entry.chunk_id, ())[:_MAX_COPIES]
+
+    def _older_ids(self, entry: RankedEntry) -> Sequence[str]:
+        return self._older.get(entry.chunk_id, ())[:_MAX_COPIES]
 
     def _hit(self, rank: int, score: float, place: _Place) -> SearchHit:
         entry, chunk = place.entry, place.chunk
@@ -240,6 +259,7 @@ class HitBuilder:
             date=chunk.dated_at,
             author=chunk.author or None,
             related=entry.retrieval.related,
+            outdated=entry.retrieval.outdated,
             other_language=found_by_vector
             and self._crosses_languages
             and _is_in_other_language(chunk.lang, self._asked, bool(highlights)),
@@ -249,6 +269,8 @@ class HitBuilder:
         if place.copies:
             paths = dict.fromkeys(copy.path for copy in place.copies)
             hit.also_in = tuple(path for path in paths if path != chunk.path)
+        if place.older:
+            hit.older = tuple(map(_link_page, place.older))
         if entry.sections is not None:
             hit.sections = (
                 self._section(chunk, snippet, highlights),
@@ -297,6 +319,11 @@ def _is_in_other_language(lang: str, query: str, is_certain: bool) -> bool:
     language = lang.partition("-")[0]
     asked = guess_language(query, is_certain=is_certain)
     return language not in ("und", asked or language)
+
+
+def _link_page(chunk: VisibleChunk) -> PageLink:
+    edition = family_and_edition(chunk.title, chunk.path)[1]
+    return PageLink(doc_id=chunk.doc_id, title=chunk.title, path=chunk.path, edition=edition)
 
 
 def _section_ids(entry: RankedEntry) -> list[str]:

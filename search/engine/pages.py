@@ -53,6 +53,7 @@ def fetch_next_page(
         space=snapshot.space,
         index_version=snapshot.result.index_version,
         copies=snapshot.copies,
+        older=snapshot.older,
     )
     page = builder.build(lambda start, stop: entries[start:stop], query.k, is_first=False)
     rest = entries[page.stop :]
@@ -88,7 +89,8 @@ def _lengthen(
     stages = replace(SearchSettings.of(workspace).stages(query, scope.rules.boosts), are_widest=True)
     run = run_visible(workspace, query, stages, False, scope)
     listed = list(snapshot.ranking.entries(0))
-    known = {*chain(*snapshot.copies.values()), *(entry.chunk_id for entry in listed)}
+    folded = chain(*snapshot.copies.values(), *snapshot.older.values())
+    known = {*folded, *(entry.chunk_id for entry in listed)}
     further = [
         entry
         for entry in (run.after.entries if stages.are_any else run.ranked.entries(MAX_K))
@@ -107,4 +109,5 @@ def _lengthen(
         window=run.window,
         is_cut=run.is_cut or run.ranked.degraded != snapshot.result.degraded,
         copies={**run.copies, **snapshot.copies},
+        older={**run.older, **snapshot.older},
     )

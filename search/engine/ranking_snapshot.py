@@ -3,7 +3,7 @@
 import json
 import struct
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -35,6 +35,7 @@ _DTYPES = {
     "rerank_score": "<f8",
     "rerank_rank": "<u2",
     "related": "u1",
+    "outdated": "u1",
     "pinned": "u1",
 }
 # The number of the document, from 1, whose best passage or further section a chunk is.
@@ -218,6 +219,8 @@ class ResultSnapshot:
     is_cut: bool
     #: Chunk ids of the copies of a text, by that of the one in the list.
     copies: Mapping[str, Sequence[str]]
+    #: Chunk ids of older versions, by those of the chunks of what replaces them.
+    older: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Return the list in a compact form; equal lists have equal bytes."""
@@ -233,6 +236,7 @@ class ResultSnapshot:
             "window": self.window,
             "is_cut": self.is_cut,
             "copies": self.copies,
+            "older": self.older,
         }
         text = json.dumps(head, separators=(",", ":")).encode()
         return _LENGTH.pack(len(text)) + text + self.ranking.to_bytes()
@@ -262,6 +266,7 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
         window=head["window"],
         is_cut=head["is_cut"],
         copies=head["copies"],
+        older=head.get("older", {}),  # absent in lists of earlier versions
     )
 
 

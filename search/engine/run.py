@@ -59,6 +59,8 @@ class Run:
     page: HitPage
     #: Chunk ids of the copies of a text, by that of the one in the list.
     copies: Mapping[str, tuple[str, ...]]
+    #: Chunk ids of older versions, by those of the chunks of what replaces them.
+    older: Mapping[str, tuple[str, ...]]
     #: The query as it was searched, and the text of its words if some were corrected.
     query: SearchQuery
     corrected_query: str | None
@@ -162,6 +164,7 @@ def _run(
             index_version=version,
             with_snippets=with_snippets,
             copies=found.copies,
+            older=found.older,
         ).build(read_entries, query.k)
     outcome = SearchOutcome(found=found, match=match, after=after, page=page)
     correction = corrected.corrected if corrected else None
@@ -171,6 +174,7 @@ def _run(
         after=after,
         page=page,
         copies=found.copies,
+        older=found.older,
         query=query,
         corrected_query=correction,
         version=version,

@@ -207,6 +207,7 @@ def search_in_scope(
             window=run.window,
             is_cut=run.is_cut,
             copies=run.copies,
+            older=run.older,
         )
         result = add_cursor(result, snapshot, workspace.pk, caller, position=len(result.hits))
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}

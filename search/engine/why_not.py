@@ -37,8 +37,9 @@ class Gate(IntEnum):
     CAP = 8
     CUTOFF = 9
     GROUPED = 10
-    COPY = 11
-    RETURNED = 12
+    OLDER = 11
+    COPY = 12
+    RETURNED = 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +191,10 @@ def _verdict_on_unmet(chunk_id: str, unmet: Sequence[NamedCondition]) -> WhyNotV
 
 def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict | None:
     ids = {chunk.chunk_id.hex for chunk in chunks}
+    for original, older in outcome.found.older.items():
+        for page in ids.intersection(older):
+            detail = f"It is an older version of the page of chunk {original}, which is shown in its place."
+            return WhyNotVerdict(gate=Gate.OLDER, detail=detail, chunk_id=page, ranks={})
     for original, copies in outcome.found.copies.items():
         for copy in ids.intersection(copies):
             position = outcome.found.ranked.position_of(original)

@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.files import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 #: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 # The part of `application_id` that holds the analysis; a mirror uses no other bits.
@@ -23,7 +23,8 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
 
 # `breadcrumb` of chunks_fts has title, headings and path, `text` nothing of them. `title_key` and `name_key`
 # are the folded words of a document's title and of its file name, titles are sorted by `sort_key`. The
-# tokenizer is one of `search.analysis`.
+# tokenizer is one of `search.analysis`. `family` to `successor` are a `search.retrieval.outdated.Currency`;
+# `newer` is what replaces a page from `newer_from` on: `search.mirror.sync.editions`.
 # Parts, postings and blocks belong to `search.mirror.postings`, which needs chunk numbers to grow: a part has
 # the chunks of each term, a block the lengths, documents, kinds, ids and text keys of chunks.
 _CREATE = """
@@ -44,12 +45,21 @@ CREATE TABLE documents (
     indexed_at REAL NOT NULL,
     dated_at REAL NOT NULL,
     is_dated INTEGER NOT NULL,
-    author TEXT NOT NULL
+    author TEXT NOT NULL,
+    family TEXT NOT NULL,
+    edition TEXT NOT NULL,
+    outdated_from REAL,
+    successor TEXT NOT NULL,
+    newer INTEGER,
+    newer_from REAL
 ) STRICT;
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_in_order ON documents (sort_key);
 CREATE INDEX documents_by_name ON documents (name_key);
 CREATE INDEX documents_tagged_version ON documents (version_tag) WHERE version_tag <> '';
+CREATE INDEX documents_by_family ON documents (family, source_key) WHERE family <> '';
+CREATE INDEX documents_by_successor ON documents (successor) WHERE successor <> '';
+CREATE INDEX documents_outdated ON documents (doc) WHERE outdated_from IS NOT NULL OR newer IS NOT NULL;
 CREATE TABLE document_tags (
     tag TEXT NOT NULL,
     doc INTEGER NOT NULL REFERENCES documents (doc) ON DELETE CASCADE,
@@ -116,6 +126,10 @@ DOCUMENT_COLUMNS = (
     "dated_at",
     "is_dated",
     "author",
+    "family",
+    "edition",
+    "outdated_from",
+    "successor",
 )
 
 

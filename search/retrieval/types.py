@@ -212,6 +212,8 @@ class RetrievalDetail:
     rerank_rank: Rank | None = None
     #: Whether the hit is below the floor: too little of the query is in it.
     related: bool = False
+    #: Whether its page is outdated.
+    outdated: bool = False
     #: Whether the hit is first because the team has pinned its document for this query.
     pinned: bool = False
 
@@ -233,6 +235,17 @@ class HitSection:
     #: Code-point offsets into the snippet, in order, without overlap.
     highlights: tuple[tuple[Count, Count], ...]
     citation: Citation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLink:
+    """A page that replaces an outdated one, or an older version of a page."""
+
+    doc_id: HexId
+    title: str
+    path: NonEmpty
+    #: The year or version in its name; '' for none.
+    edition: str
 
 
 # Not frozen, as is RetrievalDetail: a frozen dataclass takes five times as long to make.
@@ -277,6 +290,11 @@ class SearchHit:
     related: bool = False
     #: Whether it was found by its meaning, in another language than the query's (`lang`).
     other_language: bool = False
+    #: Whether its page is outdated, by what it says or by a newer edition of it, and what replaces it.
+    outdated: bool = False
+    replaced_by: PageLink | None = None
+    #: Older versions of the page that were found as well, which are no hits of their own.
+    older: tuple[PageLink, ...] = ()
     #: Paths of other documents with the same text, which are no hits of their own.
     also_in: tuple[str, ...] = ()
     #: Of a document (`group=document`): its best passages, the hit's own first; else None.

@@ -29,8 +29,10 @@ from search.mirror.postings.predicate import chunks_meeting
 from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
 from search.mirror.query.attributes import (
     Attribute,
+    OutdatedDocuments,
     read_attribute,
     read_order,
+    read_outdated,
 )
 from search.retrieval.query.conditions import Comparison, Condition
 from search.retrieval.types import Sort
@@ -100,6 +102,7 @@ class Collection:
     _languages: dict[str, int] = field(default_factory=dict, init=False, compare=False)
     _stemmed: list[str | None] = field(default_factory=list, init=False, compare=False)
     _attributes: dict[str, Attribute] = field(default_factory=dict, init=False, compare=False)
+    _outdated: list[OutdatedDocuments] = field(default_factory=list, init=False, compare=False)
     _orders: dict[Sort, np.ndarray] = field(default_factory=dict, init=False, compare=False)
     _masks: OrderedDict[Condition, np.ndarray] = field(default_factory=OrderedDict, init=False, compare=False)
 
@@ -153,6 +156,12 @@ class Collection:
                 self._attributes.clear()
             self._attributes[name] = read_attribute(connection, self.keys, name)
         return self._attributes[name]
+
+    def outdated(self, connection: apsw.Connection) -> OutdatedDocuments:
+        """Return the mirror's outdated documents; read once."""
+        if not self._outdated:
+            self._outdated.append(read_outdated(connection))
+        return self._outdated[0]
 
     def document_order(self, connection: apsw.Connection, sort: Sort) -> np.ndarray:
         """Return the rows of the mirror's documents in an order of `read_order`; read once."""

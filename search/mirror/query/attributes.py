@@ -47,6 +47,12 @@ _BY_NAME = (
     "SELECT v.name, group_concat(v.doc) FROM document_values v {join} {where}"
     " GROUP BY v.name HAVING substr(v.name, -1) >= ' ' ORDER BY count(*) DESC, v.name LIMIT ?"
 )
+# Pages that replace one another.
+_LONGEST_CHAIN: Final = 8
+_OUTDATED = """
+SELECT doc, min(coalesce(outdated_from, 9e999), coalesce(newer_from, 9e999)), coalesce(newer, 0), edition
+FROM documents WHERE outdated_from IS NOT NULL OR newer IS NOT NULL ORDER BY doc
+"""
 # Attributes whose values differ by case.
 _BY_SPELLING: Final = ("source", "version", METADATA)
 _TAGGED = "JOIN documents d ON d.doc = t.doc"
@@ -115,6 +121,41 @@ class Attribute:
             return {}
         counts = self.documents.count(matching).tolist()
         return {value: count for value, count in zip(self.values, counts, strict=True) if count}
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedDocuments:
+    """The documents that are outdated, now or from some time on: see `search.retrieval.outdated`."""
+
+    #: (m,) int64 rows of documents, ascending.
+    docs: np.ndarray
+    #: (m,) float64, when each becomes outdated, in seconds since 1970.
+    since: np.ndarray
+    #: (m,) int64 rows of what replaces each, 0 if that is unknown.
+    newer: np.ndarray
+    #: The edition of each, '' for none.
+    editions: tuple[str, ...]
+
+    def places(self, docs: np.ndarray, now: float) -> np.ndarray:
+        """Return (n,) int64, the place here of each of the documents, (n,) int64; -1 if it is current.
+
+        There must be some.
+        """
+        found = np.searchsorted(self.docs, docs).clip(max=len(self.docs) - 1)
+        is_outdated = (self.docs[found] == docs) & (self.since[found] <= now)
+        return np.where(is_outdated, found, -1)
+
+
+def read_outdated(connection: apsw.Connection) -> OutdatedDocuments:
+    """Read the outdated documents of a mirror."""
+    rows = list(connection.execute(_OUTDATED))
+    docs, since, newer, editions = zip(*rows, strict=True) if rows else ((), (), (), ())
+    newer_of = dict(zip(docs, newer, strict=True))
+    for doc in docs:
+        for _ in range(_LONGEST_CHAIN):
+            newer_of[doc] = newer_of.get(newer_of[doc]) or newer_of[doc]
+    newest = np.array([*newer_of.values()], np.int64)
+    return OutdatedDocuments(np.array(docs, np.int64), np.array(since, np.float64), newest, editions)
 
 
 def read_attribute(connection: apsw.Connection, keys: Sequence[str] | None, name: str) -> Attribute:

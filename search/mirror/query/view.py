@@ -133,7 +133,12 @@ class MirrorView:
         rows = self.rows_of(ids)
         keys = self.collection.chunks.text_keys
         texts = np.where(rows >= 0, keys[rows], NO_KEY) if len(keys) else np.zeros(len(rows), np.uint64)
-        return CopyKeys(texts=texts, documents=self.documents(rows))
+        outdated = self.collection.outdated(self.connection)
+        return CopyKeys(
+            texts=texts,
+            documents=self.documents(rows),
+            outdated=outdated if len(outdated.docs) else None,
+        )
 
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return (m,) bool: which of the chunks the reader may see under the query's filters."""

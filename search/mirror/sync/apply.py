@@ -8,6 +8,7 @@ import apsw
 
 from search.mirror.postings import PostingsWriter
 from search.mirror.schema import DOCUMENT_COLUMNS
+from search.mirror.sync.editions import Editions
 from search.mirror.sync.snapshot import ChunkState, DocumentState
 
 _UPSERT = """
@@ -48,10 +49,13 @@ class Applier:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._postings = PostingsWriter(connection)
+        self._editions = Editions(connection)
 
     def upsert(self, state: DocumentState) -> bool:
         """Write `state` into the mirror; return whether any text was deleted for it."""
+        self._editions.note(state.doc_id)
         doc = self._connection.execute(_UPSERT_DOCUMENT, _read_columns(state)).get
+        self._editions.note(state.doc_id)
         self._connection.execute(_CLEAR_TAGS, (doc,))
         self._connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
         self._connection.execute(_CLEAR_VALUES, (doc,))
@@ -63,14 +67,16 @@ class Applier:
         found = self._connection.execute(_FIND_DOCUMENT, (doc_id,)).fetchone()
         if found is None:
             return False
+        self._editions.note(doc_id)
         mirrored: list[Any] = self._connection.execute(_CHUNKS_OF, found).fetchall()
         self._delete_chunks((row, breadcrumb, text) for _, row, *_, breadcrumb, text in mirrored)
         self._connection.execute(_DELETE_DOCUMENT, found)
         return True
 
     def finish(self) -> None:
-        """Write the buffered postings."""
+        """Write the buffered postings, and find the newer pages of those that were written."""
         self._postings.flush()
+        self._editions.relate()
 
     def _replace_chunks(self, doc: int, state: DocumentState) -> bool:
         wanted = {chunk.chunk_id: chunk for chunk in state.chunks}

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
@@ -17,7 +17,8 @@ from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.files import MirrorOutdated
-from search.models import Change, Chunk, Document
+from search.models import Change, Chunk, Document, MediaKind
+from search.retrieval.outdated import read_currency
 from search.retrieval.query.metadata import Value
 from search.retrieval.query.titles import indexed_headings, sort_key, title_key
 
@@ -25,6 +26,8 @@ from search.retrieval.query.titles import indexed_headings, sort_key, title_key
 STEMMING = "stemming"
 # Documents per query; their chunks come in the same order, and only one document's are in memory.
 _BATCH = 200
+# Kinds of documents of which one may replace another one.
+_PROSE = frozenset({MediaKind.TEXT, MediaKind.PDF, MediaKind.OFFICE})
 # Chunks fetched per round trip.
 _CHUNKS_AT_ONCE = 2_000
 
@@ -63,6 +66,11 @@ class DocumentState:
     tags: tuple[str, ...]
     #: Names and values of its metadata: see `search.retrieval.query.metadata`.
     values: tuple[tuple[str, Value], ...] = ()
+    #: See `search.retrieval.outdated.Currency`.
+    family: str = ""
+    edition: str = ""
+    outdated_from: float | None = None
+    successor: str = ""
     chunks: tuple[ChunkState, ...]
 
     @property
@@ -241,7 +249,15 @@ def build_state(fields: Mapping[str, Any], chunks: tuple[ChunkState, ...]) -> Do
         "tags": tuple(sorted(set(fields["tags"]))),
         "values": _stored_values(fields["values"]),
     }
-    return DocumentState(**{**fields, **stored}, chunks=chunks)
+    currency = read_currency(
+        title=fields["title"],
+        path=fields["path"],
+        tags=fields["tags"],
+        values=fields["values"],
+        text=chunks[0].text if chunks else "",
+        is_prose=fields["media"] in _PROSE and not fields["version_tag"],
+    )
+    return DocumentState(**{**fields, **stored, **asdict(currency)}, chunks=chunks)
 
 
 def _stored_values(values: Mapping[str, Sequence[Value]]) -> tuple[tuple[str, Value], ...]:

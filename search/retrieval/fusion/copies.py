@@ -1,8 +1,8 @@
-"""Chunks that repeat the text of others, and chunks without text of their own."""
+"""Chunks that repeat the text of others, chunks without text of their own, and those of outdated pages."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -15,6 +15,17 @@ NO_KEY: Final = 0
 HEADINGS_ALONE: Final = 1
 # Headings without text match a query as well as any, and answer nothing.
 _HEADINGS_FACTOR = 0.5
+_OUTDATED_FACTOR = 0.5
+
+
+class Outdated(Protocol):
+    """Outdated documents: see `search.mirror.query.attributes.OutdatedDocuments`."""
+
+    @property
+    def newer(self) -> np.ndarray: ...
+    @property
+    def editions(self) -> tuple[str, ...]: ...
+    def places(self, docs: np.ndarray, now: float) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,10 +36,12 @@ class CopyKeys:
     texts: np.ndarray
     #: (m,) int64: the row of each document.
     documents: np.ndarray
+    #: The outdated documents; None if there are none.
+    outdated: Outdated | None = None
 
     def take(self, positions: np.ndarray) -> "CopyKeys":
         """Return the keys at these positions."""
-        return CopyKeys(texts=self.texts[positions], documents=self.documents[positions])
+        return replace(self, texts=self.texts[positions], documents=self.documents[positions])
 
 
 def lower_headings(ranking: Ranking, keys: CopyKeys) -> tuple[Ranking, CopyKeys]:
@@ -41,6 +54,42 @@ def lower_headings(ranking: Ranking, keys: CopyKeys) -> tuple[Ranking, CopyKeys]
     scores = np.where(is_lower, _HEADINGS_FACTOR * ranking.scores, ranking.scores)
     order = np.argsort(-scores, kind="stable")
     return ranking.take(order, scores[order]), keys.take(order)
+
+
+def lower_outdated(
+    ranking: Ranking,
+    keys: CopyKeys,
+    *,
+    is_asked_for: Callable[[str], bool],
+    now: float,
+) -> tuple[Ranking, CopyKeys, Mapping[str, tuple[str, ...]]]:
+    """Return the list with outdated pages marked and at half their score, or without them.
+
+    One is left out if what replaces it is in the list: its best chunk is in the last value, by the id of each
+    chunk of that. An edition that the query asks for is only marked.
+    """
+    outdated = keys.outdated
+    if outdated is None:
+        return ranking, keys, {}
+    places = outdated.places(keys.documents, now)
+    found = np.unique(places[places >= 0]).tolist()
+    if not found:
+        return ranking, keys, {}
+    ranking = replace(ranking, is_outdated=places >= 0)
+    lowered = [place for place in found if not is_asked_for(outdated.editions[place])]
+    is_lower = np.isin(places, lowered)
+    newer = np.where(is_lower, outdated.newer[places], -1)
+    is_folded = np.isin(newer, keys.documents[~is_lower])
+    older: dict[str, tuple[str, ...]] = {}
+    ids = unpack_ids(ranking.ids)
+    for document in np.unique(newer[is_folded]):
+        _, firsts = np.unique(np.where(newer == document, places, -1), return_index=True)
+        best = tuple(ids[place] for place in sorted(firsts) if newer[place] == document)
+        older |= {ids[place]: best for place in np.flatnonzero(keys.documents == document)}
+    scores = np.where(is_lower, _OUTDATED_FACTOR * ranking.scores, ranking.scores)
+    order = np.lexsort((-scores, ranking.tiers))
+    order = order[~is_folded[order]]
+    return ranking.take(order, scores[order]), keys.take(order), older
 
 
 def fold_copies(ranking: Ranking, keys: CopyKeys) -> tuple[Ranking, Mapping[str, tuple[str, ...]]]:

@@ -101,9 +101,10 @@ def group_by_document(
 
 
 def _is_found_by_words(candidate: RankedEntry) -> bool:
-    """Return whether neither vectors nor names have a part in the score."""
+    """Return whether neither vectors nor names nor age have a part in the score."""
     detail = candidate.retrieval
-    return detail.lexical_rank is not None and detail.vector_score is None and detail.exact_rank is None
+    is_by_words = detail.lexical_rank is not None and detail.vector_score is None
+    return is_by_words and detail.exact_rank is None and not detail.outdated
 
 
 FLOOR = 0.25

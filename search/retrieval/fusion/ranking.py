@@ -125,6 +125,8 @@ class Ranking:
     #: Whether all candidates were visible, and whether there may be further ones.
     is_whole: bool = True
     may_have_more: bool = False
+    #: (m,) bool, chunks of outdated pages; None if there are none.
+    is_outdated: np.ndarray | None = None
     #: (m,) bool, chunks below the floor; None if there are none.
     is_related: np.ndarray | None = None
     #: ID of those chunks, whether they are in the list or were left out.
@@ -157,6 +159,8 @@ class Ranking:
         columns = {"fusion_score": self.scores}
         if self.is_related is not None:
             columns["related"] = self.is_related
+        if self.is_outdated is not None:
+            columns["outdated"] = self.is_outdated
         for name, found in self.lists.items():
             ranks = self.ranks[name]
             columns[f"{name}_rank"] = ranks
@@ -177,7 +181,17 @@ class Ranking:
             ranks={name: ranks[taken] for name, ranks in self.ranks.items()},
             known_scores={name: scores[taken] for name, scores in self.known_scores.items()},
             is_related=None if self.is_related is None else self.is_related[taken],
+            is_outdated=None if self.is_outdated is None else self.is_outdated[taken],
         )
+
+    @property
+    def tiers(self) -> np.ndarray:
+        """Return (m,) the tiers that order a list of words alone; those of any other list are equal."""
+        found = self.lists.get("lexical")
+        if self.mode is not Mode.LEXICAL or found is None or found.tiers is None:
+            return np.zeros(len(self.ids), np.uint8)
+        tiers: np.ndarray = np.append(found.tiers, _NO_TIER)[self.ranks["lexical"] - 1]
+        return tiers
 
     def position_of(self, chunk_id: str) -> int | None:
         """Return the position of a chunk, from 0; None if it is not in the list."""
@@ -196,7 +210,7 @@ def detail_values(values: dict[str, float]) -> dict[str, Any]:
     for name, value in values.items():
         if name == "tier":
             detail[name] = TIERS[int(value)]
-        elif name in ("related", "pinned"):
+        elif name in ("related", "outdated", "pinned"):
             detail[name] = bool(value)
         elif name.endswith("_rank"):
             detail[name] = value or None
