@@ -22,6 +22,7 @@ from search.answers.types import Answer, AnswerCitation, AnswerEvent, Finished, 
 from search.engine.search import milliseconds_since
 from search.metrics import count_answer
 
+_OUTDATED: Final = "No current page answers; an outdated one may be quoted."
 _NOT_STORED: Final = (
     "It isn't kept: a document that it was made from was deleted meanwhile, or nothing can be written."
 )
@@ -142,5 +143,5 @@ def _build_answer(
         took_ms=took_ms,
         created_at=timezone.now(),
         degraded=result.degraded,
-        warnings=(*result.warnings, *outcome.warnings),
+        warnings=(*result.warnings, *((_OUTDATED,) if context.found.is_outdated else ()), *outcome.warnings),
     )

@@ -109,7 +109,7 @@ def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
 def quote_best(found: RetrievalOutcome) -> tuple[str, AnswerCitation] | None:
     """Return the best quote of the passages, as Markdown, with its citation; None if none answers."""
     sentences = extract(found)[:1]
-    if found.refusal is not None or not sentences:
+    if found.refusal is not None or found.is_outdated or not sentences:
         return None
     return format_sentences(sentences), _cite_sentences(sentences, found.passages)[0]
 

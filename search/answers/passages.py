@@ -35,8 +35,10 @@ from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
 from search.mirror.files import MirrorError
 from search.rerank.configured import reranker
+from search.retrieval.outdated import family_and_edition, is_asked_for
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
+from search.retrieval.text.unicode_scripts import words_of
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
 from search.settings.search_settings import SearchSettings
 
@@ -122,6 +124,8 @@ class RetrievalOutcome:
     question: Question
     #: Finds the text that is nearest to the question in meaning, where a model compares languages.
     nearest: NearestSentences | None
+    #: Whether no current page answers, so that outdated ones are among the passages.
+    is_outdated: bool = False
 
 
 def find_passages(
@@ -129,7 +133,8 @@ def find_passages(
 ) -> RetrievalOutcome:
     """Search for `question`, what the request asks in its conversation, and apply the gates.
 
-    The passages have `tokens` tokens at most. Raises InvalidQuery and InvalidFilter, NotSearchableYet,
+    Outdated pages count only where no current page answers, or where the question asks for them. The passages
+    have `tokens` tokens at most. Raises InvalidQuery and InvalidFilter, NotSearchableYet,
     Workspace.DoesNotExist.
     """
     scope = resolve_scope_at_seq(workspace, request.filters, reader, request.min_seq)
@@ -147,28 +152,46 @@ def find_passages(
     result = search_in_scope(workspace, scope, query, with_snippets=False)
     texts = read_passages(scope, [hit.chunk_id for hit in result.hits])
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
-    words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
-    asked = AskedNumbers.of(question.asking) or AskedNumbers.of(question.text)
-    about = [
-        hit
-        for hit in hits
-        # Its text doesn't contradict the numbers of the question.
-        if not asked or asked.judge("\n".join((hit.title, *hit.heading_path, texts[hit.chunk_id][1]))) >= 0
-    ]
-    closeness = measure_closeness(result.hits, result.vector_window)
-    passages = _pack_passages(about, texts, analysis, tokens, closeness)
-    numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
-    evidence = _evidence(hits, passages, words)
-    return RetrievalOutcome(
-        result=result,
-        hits=tuple(_build_hit(hit, numbers.get(hit.chunk_id)) for hit in hits),
-        passages=passages,
-        words=words,
-        analysis=analysis,
-        refusal=AnswerReason.NOT_COVERED if hits and not about else _refusal(workspace, evidence, request),
-        question=question,
-        nearest=_nearest_sentences(workspace, scope, text) if passages else None,
-    )
+
+    def judge(hits: Sequence[SearchHit]) -> RetrievalOutcome:
+        words, analysis = _weigh_words(workspace, scope, question) if hits else (None, STEMMED)
+        asked = AskedNumbers.of(question.asking) or AskedNumbers.of(question.text)
+        about = [
+            hit
+            for hit in hits
+            # Its text doesn't contradict the numbers of the question.
+            if not asked
+            or asked.judge("\n".join((hit.title, *hit.heading_path, texts[hit.chunk_id][1]))) >= 0
+        ]
+        closeness = measure_closeness(result.hits, result.vector_window)
+        passages = _pack_passages(about, texts, analysis, tokens, closeness)
+        numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
+        evidence = _evidence(hits, passages, words)
+        return RetrievalOutcome(
+            result=result,
+            hits=tuple(_build_hit(hit, numbers.get(hit.chunk_id)) for hit in hits),
+            passages=passages,
+            words=words,
+            analysis=analysis,
+            refusal=AnswerReason.NOT_COVERED
+            if hits and not about
+            else _refusal(workspace, evidence, request),
+            question=question,
+            nearest=_nearest_sentences(workspace, scope, text) if passages else None,
+        )
+
+    current = [hit for hit in hits if not _is_outdated(hit, text)]
+    found = judge(current)
+    if found.refusal is None or len(current) == len(hits):
+        return found
+    found = judge(hits)
+    return replace(found, is_outdated=found.refusal is None)
+
+
+def _is_outdated(hit: SearchHit, asked: str) -> bool:
+    """Return whether a hit is of an outdated page that the question doesn't ask for."""
+    edition = family_and_edition(hit.title, hit.doc_path)[1] if hit.outdated else ""
+    return hit.outdated and not is_asked_for(words_of(asked), edition)
 
 
 def _nearest_sentences(workspace: Workspace, scope: SearchScope, text: str) -> NearestSentences | None:

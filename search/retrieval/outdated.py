@@ -152,7 +152,7 @@ def are_alike(text: str, other: str) -> bool:
 
 
 _FEW_WORDS: Final = 4
-_ALIKE: Final = 0.35
+_ALIKE: Final = 0.4
 
 
 def is_asked_for(words: Iterable[str], edition: str) -> bool:

@@ -86,7 +86,9 @@ def lower_outdated(
         _, firsts = np.unique(np.where(newer == document, places, -1), return_index=True)
         best = tuple(ids[place] for place in sorted(firsts) if newer[place] == document)
         older |= {ids[place]: best for place in np.flatnonzero(keys.documents == document)}
-    scores = np.where(is_lower, _OUTDATED_FACTOR * ranking.scores, ranking.scores)
+    # A vector's score is (1 + cosine) / 2.
+    base = 0.5 if ranking.mode is Mode.VECTOR else 0.0
+    scores = np.where(is_lower, base + _OUTDATED_FACTOR * (ranking.scores - base), ranking.scores)
     order = np.lexsort((-scores, ranking.tiers))
     order = order[~is_folded[order]]
     return ranking.take(order, scores[order]), keys.take(order), older

@@ -52,3 +52,23 @@ def test_sentence_is_whole_however_its_lines_are_broken(ask, workspace):
     whole = "Boats lie at their moorings while the harbour freezes, e.g. in January, and nobody may leave the"
     assert whole in ask("Where do boats lie while the harbour freezes?")["text"]
     assert "**Moorings** [#1]\n\n- ropes" in ask("Is the quay lit at night?")["text"]
+
+
+SUPERSEDED = "# Mooring fees 2024 (superseded)\n\nThe mooring fee is 25 euros per night and boat.\n"
+CURRENT = "# Mooring fees\n\nThe mooring fee is 40 euros per night and boat.\n"
+
+
+def test_outdated_page_is_quoted_only_where_no_current_one_answers(ask, workspace):
+    put_file(workspace, "fees-2024.md", SUPERSEDED)
+    put_file(workspace, "archive/crane.md", "# Crane\n\nThe harbour crane lifts four tonnes.\n")
+    put_file(workspace, "fees.md", CURRENT)
+    index(workspace)
+
+    now, then = ask("What is the mooring fee per night?"), ask("What was the mooring fee per night in 2024?")
+    only = ask("What does the harbour crane lift?")
+
+    assert "40 euros" in now["text"] and "25" not in now["text"]
+    assert [each["citation"]["path"] for each in now["hits"]] == ["fees.md"]
+    assert now["warnings"] == []
+    assert "25 euros" in then["text"]
+    assert "four tonnes" in only["text"] and len(only["warnings"]) == 1
