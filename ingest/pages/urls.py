@@ -11,6 +11,7 @@ from ingest.pages.activity.views import (
     request_retry,
 )
 from ingest.pages.embedding import EmbeddingPage
+from ingest.pages.marks import mark_document
 from ingest.pages.quarantine import QuarantinePage, delete_entry, retry_entry
 from ingest.pages.sources.edit import EditSourcePage, NewSourcePage
 from ingest.pages.sources.views import (
@@ -39,6 +40,7 @@ urlpatterns = [
     path(f"{_SOURCE}/documents/delete", delete_documents.as_view(), name="source-documents-delete"),
     path(f"{_SOURCE}/versions/delete", request_version_deletion.as_view(), name="version-delete"),
     path("w/<str:slug>/settings/embedding", EmbeddingPage.as_view(), name="settings-embedding"),
+    path("w/<str:slug>/documents/<uuid:doc_id>/mark", mark_document.as_view(), name="document-mark"),
     path("w/<str:slug>/upload", UploadPage.as_view(), name="upload"),
     path("w/<str:slug>/activity", ActivityPage.as_view(), name="activity"),
     path(_ACT, ActPage.as_view(), name="act"),

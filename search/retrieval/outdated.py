@@ -80,7 +80,7 @@ _MAX_TITLE_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Currency:
-    """What a page says of its being current."""
+    """The statements of a page about being current."""
 
     #: The words of the title without edition and markers, by which editions are found; '' for none.
     family: str = ""

@@ -44,8 +44,8 @@ class DocumentType:
     is_versioned: bool = True
     #: Schemas of fields of which the type says less or nothing.
     known: Mapping[str, Schema] = field(default_factory=dict)
-    #: Names of a field and of one of its own, which is not sent.
-    unsent: tuple[str, str] | None = None
+    #: The name of a field, and those of its own that are not sent.
+    unsent: tuple[str, ...] = ()
 
 
 _UUID = {"type": "string", "format": "uuid"}
@@ -65,7 +65,7 @@ PUBLISHED: Mapping[str, DocumentType] = {
     "run_comparison.v1": DocumentType(
         type_=Comparison, is_versioned=False, known={"baseline": _UUID, "run": _UUID}
     ),
-    "search_hit.v1": DocumentType(type_=SearchHit, unsent=("retrieval", "related")),
+    "search_hit.v1": DocumentType(type_=SearchHit, unsent=("retrieval", "related", "outdated")),
     "search_response.v1": DocumentType(type_=SearchResult, known={"explain": _EXPLAIN}),
     "snippet_search.v1": DocumentType(type_=SnippetSearch),
     "suggest_response.v1": DocumentType(type_=Suggestions),
@@ -97,8 +97,8 @@ def generate_schema(name: str) -> str:
     others = {each.type_: other for other, each in PUBLISHED.items() if other != name}
     body = schema_of_type(published.type_, others, _TITLES)
     properties: dict[str, Any] = {**body["properties"], **published.known}
-    if published.unsent is not None:
-        _leave_out(properties[published.unsent[0]], published.unsent[1])
+    for name_of_part in published.unsent[1:]:
+        _leave_out(properties[published.unsent[0]], name_of_part)
     if published.is_versioned:
         properties = {"schema_version": {"type": "string", "const": name}, **properties}
     schema = {

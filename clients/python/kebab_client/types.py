@@ -195,6 +195,9 @@ class Hit(TypedDict):
     author: str | None
     related: bool
     other_language: bool
+    outdated: bool
+    replaced_by: dict[str, str] | None
+    older: list[dict[str, str]]
     also_in: list[str]
     sections: list[dict[str, Any]] | None
     section_count: int | None

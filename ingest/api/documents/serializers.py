@@ -27,9 +27,14 @@ from search.corpus import DocumentLocation
 from search.models import Trust
 from search.models.document import MAX_PATH_CHARS, MAX_TITLE_CHARS
 from search.models.source import MAX_TAG_CHARS
+from search.retrieval.outdated import VERIFIED
 
 #: Allowance for the parts of a form besides the file: field names, boundaries, metadata.
 FORM_OVERHEAD_BYTES = 1_000_000
+#: What an editor says of a document's being current.
+MARKS = ("outdated", VERIFIED)
+_ABOUT_STATUS = "outdated, or verified: never outdated, whatever the document says."
+_ABOUT_SUCCESSOR = "Of an outdated document: the id, path or title of the one that replaces it."
 
 
 class UploadParser(StrictMultiPartParser):
@@ -134,6 +139,10 @@ class StatedFields(StrictSerializer):
     tags = TagsField(required=False)
     lang = LangField(required=False)
     trust_level = serializers.ChoiceField(Trust.choices, required=False)
+    status = serializers.ChoiceField(MARKS, required=False, help_text=_ABOUT_STATUS)
+    superseded_by = serializers.CharField(
+        max_length=MAX_PATH_CHARS, required=False, help_text=_ABOUT_SUCCESSOR
+    )
     metadata = ObjectField(required=False)
 
 
@@ -187,6 +196,10 @@ class DocumentChange(StrictSerializer):
     tags = TagsField(required=False, allow_null=True)
     lang = LangField(required=False, allow_null=True)
     trust_level = serializers.ChoiceField(Trust.choices, required=False, allow_null=True)
+    status = serializers.ChoiceField(MARKS, required=False, allow_null=True, help_text=_ABOUT_STATUS)
+    superseded_by = serializers.CharField(
+        max_length=MAX_PATH_CHARS, required=False, allow_null=True, help_text=_ABOUT_SUCCESSOR
+    )
     metadata = ObjectField(required=False, allow_null=True)
 
 

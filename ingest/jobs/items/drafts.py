@@ -9,6 +9,7 @@ from search.corpus import DocumentDraft
 from search.corpus.trust_levels import trust_level_of
 from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
+from search.retrieval.outdated import STATUS, SUPERSEDED_BY
 
 
 def merge_stated(document: Document | None, stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +27,8 @@ def document_draft(digest: Digest, found: ItemContent, *, content_hash: str, sou
     """Return the draft of the document that `digest` was parsed from."""
     stated = found.stated
     tags = stated.get("tags")
-    metadata = {**digest.metadata, **stated.get("metadata", {})}
+    marks = {name: stated[name] for name in (STATUS, SUPERSEDED_BY) if name in stated}
+    metadata = {**digest.metadata, **stated.get("metadata", {}), **marks}
     return DocumentDraft(
         title=digest.title[:MAX_TITLE_CHARS],
         lang=digest.lang,

@@ -10,10 +10,11 @@ from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import JobItem
 from search.corpus import ensure_version
 from search.corpus.blobs import read_blob
+from search.retrieval.outdated import STATUS, SUPERSEDED_BY
 
 #: Fields that a person may state about a document; the payload carries them. They remain until they are
 #: stated again, or null.
-STATED = ("title", "lang", "tags", "trust_level", "metadata")
+STATED = ("title", "lang", "tags", "trust_level", "metadata", STATUS, SUPERSEDED_BY)
 
 
 def stated_fields(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class Origin:
     related: bool | None = None
     #: Its language where that is another than the query's.
     lang: str | None = None
+    #: Whether its page is outdated.
+    outdated: bool | None = None
     #: How to go on, if there is more.
     more: str | None = None
 

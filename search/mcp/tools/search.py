@@ -282,6 +282,7 @@ def _present_hit(call: Call, workspace: Workspace, hit: SearchHit, text: str) ->
             score=round(hit.score, 4),
             related=hit.related or None,
             lang=hit.lang if hit.other_language else None,
+            outdated=hit.outdated or None,
         ),
     )
 

@@ -18,10 +18,12 @@ from kebab.identity.caller import Access
 from kebab.identity.models import Role, Workspace
 from kebab.pages.page import WorkspacePage, list_page
 from search.access.restrictions import visible_documents
+from search.access.scope import resolve_scope
 from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob
 from search.documents.addresses import place_path
 from search.documents.pdf_render.page import PageNotDrawn, page_png
+from search.engine.outdated_pages import find_outdated
 from search.models import Chunk, Document, MediaKind
 from search.pages.bookmarks import bookmark_address, bookmarked
 from search.pages.document.cited_range import CitedRange, place_label, source_link
@@ -34,6 +36,9 @@ from search.pages.document.window import AnyReading, RenderedReading, document_v
 from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
 from search.retrieval.citation import Citation
+from search.retrieval.outdated import STATUS, VERIFIED
+from search.retrieval.query.filters import SearchFilters
+from search.retrieval.types import PageLink
 
 #: The most characters shown of a chunk; chunks within an embedder's limit are shorter.
 MAX_CHARS = 6_000
@@ -177,6 +182,8 @@ def document_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
         "markdown": markdown_citation(document, citation, link),
         "fragment": cited_fragment(cited, chunk),
         "is_editor": access.role is not None and access.role.level >= Role.EDITOR.level,
+        "mark": document.overrides.get(STATUS),
+        "is_verified": document.metadata.get(STATUS) == VERIFIED,
         "is_bookmarked": is_bookmarked,
         "bookmark": bookmark_address(access.workspace, doc_id.hex, is_set=is_bookmarked),
         "place": place_label(document, cited, chunk),
@@ -185,8 +192,16 @@ def document_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
         "unread": [each.translate(_) for each in document.omission_views if not each.is_on_purpose],
         "left_out": [each.translate(_) for each in document.omission_views if each.is_on_purpose],
         "kept": parse_qsl(search_input.address),
+        "outdated": _outdated(access, document),
     }
     return page.render(request, "search/document.html", **context)
+
+
+def _outdated(access: Access, document: Document) -> dict[str, PageLink | None] | None:
+    """Return what replaces the document if it is outdated, else None."""
+    scope = resolve_scope(access.workspace, SearchFilters(), access.reader)
+    found = find_outdated(access.workspace, scope, [document.doc_id.hex])
+    return {"by": found[document.doc_id.hex]} if found else None
 
 
 def _outline(document: Document, cited: CitedRange, reading: AnyReading) -> tuple[Section, ...]:

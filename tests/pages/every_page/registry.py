@@ -55,6 +55,7 @@ ACTS = {
             *("new-source", "source-edit", "source-sync", "source-test", "source-delete", "version-delete"),
             *("upload", "source-documents-delete"),
             *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
+            "document-mark",
         ),
         Role.EDITOR,
     ),

@@ -254,6 +254,8 @@ def _documents() -> Iterator[Call]:
     yield Call(route="api-document-file", method="post", body=new, shown=NONE)
     yield Call(route="api-document")
     yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
+    marked = {"status": "outdated", "superseded_by": "{doc}"}
+    yield Call(route="api-document", method="patch", body=marked, shown=NONE)
     yield Call(route="api-document", method="delete", shown=NONE)
     yield Call(route="api-document-content")
     yield Call(route="api-document-chunks")

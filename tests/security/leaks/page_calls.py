@@ -251,3 +251,6 @@ def _job_pages() -> Iterator[Call]:
     yield Call(route="quarantine", query="source={sourcekey}")
     yield Call(route="quarantine-retry", method="post", shown=NONE)
     yield Call(route="quarantine-delete", method="post", shown=NONE)
+    yield Call(route="document-mark", method="post", body={"status": "verified"}, shown=NONE)
+    replaced = {"status": "outdated", "successor": "{doc}"}
+    yield Call(route="document-mark", method="post", body=replaced, shown=NONE)

@@ -29,7 +29,7 @@ NO_PAGES = {
     *("logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-test", "source-delete", "source-documents-delete", "version-delete"),
     *("jobs", "job"),
-    *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
+    *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete", "document-mark"),
     *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),

@@ -130,7 +130,7 @@ def _hit_lines(terminal: Terminal, hit: Mapping[str, Any]) -> Iterator[str]:
     yield f"{hit['rank']:>2}. {terminal.style(name, 'bold')}  {terminal.style(score, 'dim')}"
     place = " ".join(filter(None, (hit["source"], hit["version"])))
     language = f", by meaning in {hit['lang']}" if hit.get("other_language") else ""
-    stale = ", not indexed for long" if hit["stale"] else ""
+    stale = ", outdated" if hit.get("outdated") else ", not indexed for long" if hit["stale"] else ""
     about = terminal.style(plain(f"  {place}, {hit['trust_level']}{language}{stale}"), "dim")
     yield " " * _INDENT + terminal.style(plain(hit["citation"]["uri"]), "cyan") + about
     yield terminal.indented(hit["snippet"], _INDENT, hit["highlights"])
@@ -139,6 +139,8 @@ def _hit_lines(terminal: Terminal, hit: Mapping[str, Any]) -> Iterator[str]:
         uri = terminal.style(plain(f"  {section['citation']['uri']}"), "cyan")
         yield " " * _INDENT + plain(section["section_label"]) + uri
         yield terminal.indented(section["snippet"], _INDENT, section["highlights"])
+    for page in hit.get("older") or ():
+        yield " " * _INDENT + terminal.style(plain(f"older version: {page['path']}"), "dim")
     if hit.get("also_in"):
         yield " " * _INDENT + terminal.style(plain(f"also in {', '.join(hit['also_in'])}"), "dim")
 

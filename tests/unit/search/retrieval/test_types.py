@@ -130,7 +130,7 @@ def test_hit_on_the_wire():
         "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None,
         "date": "2026-01-31T12:00:00Z", "author": None,
         "also_in": [], "sections": None, "section_count": None, "related": False, "other_language": False,
-        "text": None, "metadata": None,
+        "text": None, "metadata": None, "outdated": False, "replaced_by": None, "older": [],
     }  # fmt: skip
 
 
