@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -23,36 +24,27 @@ from search.retrieval.text.unicode_scripts import words_of
 STATUS: Final = "status"
 SUPERSEDED_BY: Final = "superseded_by"
 VERIFIED: Final = "verified"
-#: When a page that is verified, and one that says nothing, becomes outdated.
+#: When a page that is verified becomes outdated.
 NEVER: Final = float("inf")
-_ALWAYS: Final = 0.0
 _DAY_S: Final = 86_400.0
 
 _Phrase = tuple[str, ...]
-
-
-def _phrases(text: str) -> frozenset[_Phrase]:
-    return frozenset(tuple(words_of(phrase)) for phrase in text.split(","))
-
-
 _LISTS: Final = {
-    name: _phrases(text) for name, text in read_word_lists(Path(__file__).with_suffix(".txt")).items()
+    name: frozenset(tuple(words_of(phrase)) for phrase in text.split(","))
+    for name, text in read_word_lists(Path(__file__).with_suffix(".txt")).items()
 }
-_OTHERS: Final = ("archive", "old", "link", "this", "page", "but", "record")
-_ARCHIVE, _OLD, _LINK, _THIS, _PAGE, _BUT, _RECORD = (_LISTS[name] for name in _OTHERS)
-_MARKERS: Final = frozenset().union(*(_LISTS[name] for name in _LISTS if name not in _OTHERS))
+_OTHERS: Final = (
+    *("archive", "old", "link", "this", "page", "but", "record"),
+    *("status", "flag", "end", "successor", "none"),
+)
+_ARCHIVE, _OLD, _LINK, _THIS, _PAGE, _BUT, _RECORD, *_FIELDS = (_LISTS[name] for name in _OTHERS)
+_STATUS, _FLAG, _END, _SUCCESSOR, _NONE = _FIELDS
+_MARKERS: Final = frozenset(chain(*(_LISTS[name] for name in _LISTS if name not in _OTHERS)))
 _NAMES: Final = _MARKERS | _ARCHIVE
 _LONGEST: Final = max(map(len, _NAMES))
-#: Words of a query for an outdated page.
-EXPLICIT: Final = frozenset(phrase[0] for phrase in _NAMES | _OLD if len(phrase) == 1)
-
-_SUCCESSOR_FIELDS: Final = frozenset(
-    {"supersededby", "replacedby", "successor", "ersetztdurch", "abgelöstdurch", "remplacépar"}
-)
-_STATUS_FIELDS: Final = frozenset({"status", "state", "lifecycle"})
-_FLAG_FIELDS: Final = frozenset({"deprecated", "archived", "obsolete", "outdated", "superseded", "veraltet"})
-_END_FIELDS: Final = frozenset({"validuntil", "validto", "expires", "expirydate", "gültigbis"})
-_NO: Final = frozenset({"false", "no", "none", "null", "0", "0.0", "nein", "non"})
+# Words of a query for an outdated page.
+_EXPLICIT: Final = frozenset(phrase[0] for phrase in _NAMES | _OLD if len(phrase) == 1)
+_OLDER: Final = "old"
 
 # Where parts of titles and sentences end.
 _ENDS: Final = re.compile(r"[()\[\]{}|:;!?。！？（）［］【】–—•]|\.(?=\s|$)|\s-+\s|^-+\s")
@@ -92,9 +84,6 @@ class Currency:
     successor: str = ""
 
 
-NOTHING: Final = Currency()
-
-
 def read_currency(
     *,
     title: str,
@@ -108,20 +97,14 @@ def read_currency(
 
     Of what is no prose, and of documents of versions of a library, only the metadata counts.
     """
-    fields = {re.sub("[-_ ]", "", name).lower(): value for name, value in values.items()}
-    successor = _successor_field(fields)
-    if _has_status(fields, (VERIFIED,)):
-        since: float | None = NEVER
-    else:
-        since = _ALWAYS if successor or _is_stated(fields) else _end_of_validity(fields)
-    if not is_prose:
-        return NOTHING if since is None else Currency(outdated_from=since, successor=_key_of(successor))
-    if since is None or not (successor or since == NEVER):
-        says, linked = _first_sentences(text)
-        successor = successor or linked
+    fields = {tuple(words_of(name.replace("_", " "))): each for name, each in values.items()}
+    successor = next((str(each[0]) for name, each in fields.items() if name in _SUCCESSOR), "")
+    since = 0.0 if successor else _stated(fields, values)
+    if is_prose and not successor and since != NEVER:
+        says, successor = _first_sentences(text)
         if says or _is_marked_title(title) or _is_filed_away(title, path, tags):
-            since = _ALWAYS
-    family, edition = family_and_edition(title, path)
+            since = 0.0
+    family, edition = family_and_edition(title, path) if is_prose else ("", "")
     return Currency(family=family, edition=edition, outdated_from=since, successor=_key_of(successor))
 
 
@@ -130,18 +113,28 @@ def is_newer(edition: str, dated_at: float | None, than: str, than_dated_at: flo
 
     A page without an edition is older than that of a year before which it was last changed.
     """
-    own, other = _rank(edition), _rank(than)
+    own, other = _order(edition), _order(than)
     if own and other:
         return own[0] == other[0] and own > other
     if other:
-        return other[0] != "year" or dated_at is None or dated_at >= _start_of(other)
-    return bool(own) and own[0] == "year" and than_dated_at is not None and than_dated_at < _start_of(own)
+        return dated_at is None or dated_at >= newer_from(than)
+    return than_dated_at is not None and than_dated_at < newer_from(edition)
 
 
 def newer_from(edition: str) -> float:
     """Return when a page of this edition takes effect: that of a year at its beginning."""
-    rank = _rank(edition)
-    return _start_of(rank) if rank and rank[0] == "year" else _ALWAYS
+    found = _EDITION.fullmatch(edition)
+    return datetime(int(found["year"]), 1, 1, tzinfo=UTC).timestamp() if found and found["year"] else 0.0
+
+
+def _order(edition: str) -> tuple[str | float, ...]:
+    """Return what orders editions of one kind; () for a page without."""
+    found = _EDITION.fullmatch(edition)
+    if found is None:
+        return (edition,) if edition else ()
+    return (
+        ("year", float(found["year"])) if found["year"] else ("v", *map(float, found["version"].split(".")))
+    )
 
 
 def are_alike(text: str, other: str) -> bool:
@@ -158,44 +151,19 @@ _ALIKE: Final = 0.4
 def is_asked_for(words: Iterable[str], edition: str) -> bool:
     """Return whether a query of these words asks for outdated pages, or for this edition."""
     asked = frozenset(words)
-    return not asked.isdisjoint(EXPLICIT) or (bool(edition) and asked.issuperset(words_of(edition)))
+    return not asked.isdisjoint(_EXPLICIT) or (bool(edition) and asked.issuperset(words_of(edition)))
 
 
-def _rank(edition: str) -> tuple[str | float, ...]:
-    """Return what orders editions of one kind; () for a page without."""
-    if edition == _OLDER:
-        return ("old",)
-    found = _EDITION.fullmatch(edition)
-    if found is None:
-        return ()
-    if found["year"]:
-        return "year", float(found["year"])
-    return "version", *map(float, found["version"].split("."))
-
-
-_OLDER: Final = "old"
-
-
-def _start_of(year: tuple[str | float, ...]) -> float:
-    return datetime(int(year[1]), 1, 1, tzinfo=UTC).timestamp()
-
-
-def _is_stated(fields: Mapping[str, Sequence[Value]]) -> bool:
-    flags = (str(value).lower() not in _NO for name in _FLAG_FIELDS for value in fields.get(name, ()))
-    return _has_status(fields, ()) or any(flags)
-
-
-def _has_status(fields: Mapping[str, Sequence[Value]], wanted: Sequence[str]) -> bool:
-    stated = [words_of(str(value)) for name in _STATUS_FIELDS for value in fields.get(name, ())]
-    return any(words == list(wanted) if wanted else _begins_marked(words, _NAMES) for words in stated)
-
-
-def _successor_field(fields: Mapping[str, Sequence[Value]]) -> str:
-    return next((str(fields[name][0]) for name in fields if name in _SUCCESSOR_FIELDS), "")
-
-
-def _end_of_validity(fields: Mapping[str, Sequence[Value]]) -> float | None:
-    ends = [float(time) for name in _END_FIELDS for time in fields.get(name + TIMES, ())]
+def _stated(fields: Mapping[_Phrase, Sequence[Value]], values: Mapping[str, Sequence[Value]]) -> float | None:
+    """Return when a page becomes outdated by its metadata; None if that doesn't say so."""
+    status = [words_of(str(value)) for name in _STATUS for value in fields.get(name, ())]
+    flags = [tuple(words_of(str(value))) for name in _FLAG for value in fields.get(name, ())]
+    if [VERIFIED] in status:
+        return NEVER
+    if any(_begins_marked(words, _NAMES) for words in status) or any(flag not in _NONE for flag in flags):
+        return 0.0
+    names = (name for name in values if tuple(words_of(name.replace("_", " "))) in _END)
+    ends = [float(time) for name in names for time in values.get(name + TIMES, ())]
     return min(ends) + _DAY_S if ends else None
 
 

@@ -27,13 +27,8 @@ from search.mirror.postings.entries import (
 )
 from search.mirror.postings.predicate import chunks_meeting
 from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
-from search.mirror.query.attributes import (
-    Attribute,
-    OutdatedDocuments,
-    read_attribute,
-    read_order,
-    read_outdated,
-)
+from search.mirror.query.attributes import Attribute, read_attribute, read_order, read_outdated
+from search.retrieval.fusion.copies import OutdatedDocuments
 from search.retrieval.query.conditions import Comparison, Condition
 from search.retrieval.types import Sort
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import apsw
 import numpy as np
 
+from search.retrieval.fusion.copies import OutdatedDocuments
 from search.retrieval.query.conditions import METADATA_PREFIX
 from search.retrieval.query.metadata import Value, as_shown, fold_value
 from search.retrieval.types import Sort
@@ -121,29 +122,6 @@ class Attribute:
             return {}
         counts = self.documents.count(matching).tolist()
         return {value: count for value, count in zip(self.values, counts, strict=True) if count}
-
-
-@dataclass(frozen=True, slots=True)
-class OutdatedDocuments:
-    """The documents that are outdated, now or from some time on: see `search.retrieval.outdated`."""
-
-    #: (m,) int64 rows of documents, ascending.
-    docs: np.ndarray
-    #: (m,) float64, when each becomes outdated, in seconds since 1970.
-    since: np.ndarray
-    #: (m,) int64 rows of what replaces each, 0 if that is unknown.
-    newer: np.ndarray
-    #: The edition of each, '' for none.
-    editions: tuple[str, ...]
-
-    def places(self, docs: np.ndarray, now: float) -> np.ndarray:
-        """Return (n,) int64, the place here of each of the documents, (n,) int64; -1 if it is current.
-
-        There must be some.
-        """
-        found = np.searchsorted(self.docs, docs).clip(max=len(self.docs) - 1)
-        is_outdated = (self.docs[found] == docs) & (self.since[found] <= now)
-        return np.where(is_outdated, found, -1)
 
 
 def read_outdated(connection: apsw.Connection) -> OutdatedDocuments:

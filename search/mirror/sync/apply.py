@@ -54,8 +54,8 @@ class Applier:
     def upsert(self, state: DocumentState) -> bool:
         """Write `state` into the mirror; return whether any text was deleted for it."""
         self._editions.note(state.doc_id)
+        self._editions.add(state.family, state.source_key, state.doc_id, state.title_key, state.name_key)
         doc = self._connection.execute(_UPSERT_DOCUMENT, _read_columns(state)).get
-        self._editions.note(state.doc_id)
         self._connection.execute(_CLEAR_TAGS, (doc,))
         self._connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
         self._connection.execute(_CLEAR_VALUES, (doc,))

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from os.path import commonpath
+from typing import Any, Final
 
 import apsw
 
@@ -25,17 +25,19 @@ WHERE EXISTS (
 UNION SELECT d.doc FROM json_each(:names) n JOIN documents d ON d.successor = n.value AND d.successor <> ''
 UNION SELECT d.doc FROM json_each(:ids) i JOIN documents d ON d.doc_id = i.value WHERE d.successor <> ''
 """
-_COLUMNS = "doc, source_key, family, edition, iif(is_dated, dated_at, NULL), outdated_from, successor"
-_ONE = f"SELECT {_COLUMNS} FROM documents WHERE doc = ?"  # noqa: S608 - constants
-_FAMILY = (
-    f"SELECT {_COLUMNS} FROM documents WHERE family = ? AND family <> '' AND source_key = ?"  # noqa: S608
-    " ORDER BY edition = '' DESC, doc DESC LIMIT ?"
+_COLUMNS = (
+    "doc, source_key, family, edition, iif(is_dated, dated_at, NULL), outdated_from, successor, path,"
+    " doc_id = ?1 AS is_named"
 )
-_STATED = """
-SELECT doc FROM documents WHERE doc <> :doc AND (
-    doc_id = :key OR source_key = :source AND (title_key = :key OR name_key = :key)
-) ORDER BY doc_id = :key DESC, edition = '' DESC, doc LIMIT 1
-"""
+_ONE = f"SELECT {_COLUMNS} FROM documents WHERE doc = ?1"  # noqa: S608 - constants
+_FAMILY = (
+    f"SELECT {_COLUMNS} FROM documents WHERE family = ?2 AND family <> '' AND source_key = ?3"  # noqa: S608
+    " ORDER BY edition = '' DESC, doc DESC LIMIT ?4"
+)
+_STATED = (
+    f"SELECT {_COLUMNS} FROM documents WHERE doc_id = ?1"  # noqa: S608
+    " OR source_key = ?3 AND (title_key = ?1 OR name_key = ?1) LIMIT ?4"
+)
 _TEXTS = "SELECT f.text FROM chunks c JOIN chunks_fts f ON f.rowid = c.chunk WHERE c.doc = ? LIMIT ?"
 _RELATE = "UPDATE documents SET newer = ?2, newer_from = ?3 WHERE doc = ?1"
 
@@ -51,6 +53,9 @@ class _Page:
     dated_at: float | None
     outdated_from: float | None
     successor: str
+    path: str
+    #: Whether its id is the one that is stated.
+    is_named: int
 
     def is_newer_than(self, other: "_Page", now: float) -> bool:
         """Return whether it is the newer one of two of a family, or the only one that is not outdated."""
@@ -73,11 +78,15 @@ class Editions:
         self._ids: set[str] = set()
 
     def note(self, doc_id: str) -> None:
-        """Note a document, before and after it is written."""
-        for family, source_key, *names in self._connection.execute(_NAMES, (doc_id,)):
-            self._families.add((family, source_key))
-            self._names.update(names)
-            self._ids.add(doc_id)
+        """Note a document before it is written or deleted."""
+        for row in _rows(self._connection.execute(_NAMES, (doc_id,))):
+            self.add(*row)
+
+    def add(self, family: str, source_key: str, doc_id: str, *names: str) -> None:
+        """Note a document with its family and what pages that it replaces may call it."""
+        self._families.add((family, source_key))
+        self._names.update((doc_id, *names))
+        self._ids.add(doc_id)
 
     def relate(self) -> None:
         """Find the newer page of each document that what was written concerns."""
@@ -87,25 +96,31 @@ class Editions:
             "ids": json.dumps(list(self._ids)),
         }
         for (doc,) in self._connection.execute(_CONCERNED, given).fetchall():
-            (page,) = self._read(_ONE, doc)
-            self._connection.execute(_RELATE, (doc, *self._find_newer(page)))
+            (row,) = _rows(self._connection.execute(_ONE, (doc,)))
+            self._connection.execute(_RELATE, (doc, *self._find_newer(_Page(*row))))
 
     def _find_newer(self, page: _Page) -> tuple[int | None, float | None]:
         """Return the document that replaces a page, and from when on."""
         if page.outdated_from == NEVER:
             return None, None
-        key = {"doc": page.doc, "key": page.successor, "source": page.source_key}
-        stated = self._connection.execute(_STATED, key).get if page.successor else None
-        if stated is not None:
-            return stated, 0.0
-        newest: _Page | None = None
-        now = time.time()
-        for other in self._read(_FAMILY, page.family, page.source_key, _MOST):
-            if other.doc == page.doc or other.is_outdated(now) or not other.is_newer_than(page, now):
-                continue
-            if (newest is None or other.is_newer_than(newest, now)) and self._are_alike(page, other):
+        if page.successor and (stated := self._read(_STATED, page)):
+            return stated[0].doc, 0.0
+        newest, now = page, time.time()
+        for other in self._read(_FAMILY, page):
+            if (
+                not other.is_outdated(now)
+                and other.is_newer_than(newest, now)
+                and self._are_alike(page, other)
+            ):
                 newest = other
-        return (None, None) if newest is None else (newest.doc, newer_from(newest.edition))
+        return (None, None) if newest is page else (newest.doc, newer_from(newest.edition))
+
+    def _read(self, sql: str, page: _Page) -> list[_Page]:
+        """Return the pages that may replace one, the one that it names and those near it first."""
+        values = (page.successor, page.family, page.source_key, _MOST)
+        found = (_Page(*row) for row in _rows(self._connection.execute(sql, values)))
+        others = [other for other in found if other.doc != page.doc]
+        return sorted(others, key=lambda each: (-each.is_named, -len(commonpath([each.path, page.path]))))
 
     def _are_alike(self, page: _Page, other: _Page) -> bool:
         texts = (
@@ -114,5 +129,6 @@ class Editions:
         )
         return are_alike(*texts)
 
-    def _read(self, sql: str, *values: object) -> Iterable[_Page]:
-        return [_Page(*row) for row in self._connection.execute(sql, values)]
+
+def _rows(found: apsw.Cursor) -> list[Any]:
+    return found.fetchall()

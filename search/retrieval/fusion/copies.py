@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -18,14 +18,27 @@ _HEADINGS_FACTOR = 0.5
 _OUTDATED_FACTOR = 0.5
 
 
-class Outdated(Protocol):
-    """Outdated documents: see `search.mirror.query.attributes.OutdatedDocuments`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class OutdatedDocuments:
+    """The documents that are outdated, now or from some time on: see `search.retrieval.outdated`."""
 
-    @property
-    def newer(self) -> np.ndarray: ...
-    @property
-    def editions(self) -> tuple[str, ...]: ...
-    def places(self, docs: np.ndarray, now: float) -> np.ndarray: ...
+    #: (m,) int64 rows of documents, ascending.
+    docs: np.ndarray
+    #: (m,) float64, when each becomes outdated, in seconds since 1970.
+    since: np.ndarray
+    #: (m,) int64 rows of what replaces each, 0 if that is unknown.
+    newer: np.ndarray
+    #: The edition of each, '' for none.
+    editions: tuple[str, ...]
+
+    def places(self, docs: np.ndarray, now: float) -> np.ndarray:
+        """Return (n,) int64, the place here of each of the documents, (n,) int64; -1 if it is current.
+
+        There must be some.
+        """
+        found = np.searchsorted(self.docs, docs).clip(max=len(self.docs) - 1)
+        is_outdated = (self.docs[found] == docs) & (self.since[found] <= now)
+        return np.where(is_outdated, found, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +50,7 @@ class CopyKeys:
     #: (m,) int64: the row of each document.
     documents: np.ndarray
     #: The outdated documents; None if there are none.
-    outdated: Outdated | None = None
+    outdated: OutdatedDocuments | None = None
 
     def take(self, positions: np.ndarray) -> "CopyKeys":
         """Return the keys at these positions."""
