@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NoReturn, Protocol, runtime_checkable
+from uuid import UUID
 
 from search.retrieval import wire_types
 from search.retrieval.citation import Citation
@@ -246,6 +247,11 @@ class PageLink:
     path: NonEmpty
     #: The year or version in its name; '' for none.
     edition: str
+
+    @property
+    def uuid(self) -> UUID:
+        """Return its id as addresses of pages have it."""
+        return UUID(hex=self.doc_id)
 
 
 # Not frozen, as is RetrievalDetail: a frozen dataclass takes five times as long to make.

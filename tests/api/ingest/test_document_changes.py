@@ -197,3 +197,17 @@ def test_callers_below_editor_cannot_change_or_delete_documents(client, reader, 
         assert change(caller, workspace, doc_id, lang="fr").status_code == 403
         assert caller.delete(address(workspace, f"/documents/{doc_id}")).status_code == 403
     assert Job.objects.filter(kind="ingest_document").count() == 1
+
+
+def test_editor_marks_a_document_outdated_or_verified(client, workspace):
+    doc_id = upload(client, workspace)
+    mark = {"status": "outdated", "superseded_by": "f" * 32}
+    run(workspace, change(client, workspace, doc_id, **mark))
+    outdated = get(client, workspace, doc_id)
+    run(workspace, change(client, workspace, doc_id, status="verified", superseded_by=None))
+    verified = get(client, workspace, doc_id)
+    refused = change(client, workspace, doc_id, status="draft")
+
+    assert outdated["metadata"].items() >= mark.items()
+    assert (verified["metadata"]["status"], verified["overrides"]) == ("verified", {"status": "verified"})
+    assert refused.status_code == 400
