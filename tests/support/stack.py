@@ -1,6 +1,7 @@
 """A stack for tests: `kebab up` and other commands as processes on one data directory."""
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -115,6 +117,13 @@ class Stack:
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=limit_s, check=False
         )
+
+    def run_command(self, *arguments: str) -> Any:
+        """Return the JSON document that a command prints. Raises RuntimeError when it fails."""
+        done = self.run(*arguments, "--json")
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
+        return json.loads(done.stdout)
 
     def state(self) -> StackState | None:
         """Return the state that the running stack reports; None while none runs."""

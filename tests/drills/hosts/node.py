@@ -1,12 +1,10 @@
 """A search-and-worker node on a host of its own: `kebab up` with remote servers."""
 
-import json
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import apsw
 import psutil
@@ -64,13 +62,6 @@ class Node(Stack):
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=limit_s, check=False
         )
-
-    def run_command(self, *arguments: str) -> Any:
-        """Return the JSON document that a command prints. Raises RuntimeError when it fails."""
-        done = self.run(*arguments, "--json")
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
-        return json.loads(done.stdout)
 
     def mirror_seq(self, workspace_id: str) -> int:
         """Return the applied change number of its mirror, read from the file: no request triggers a sync."""

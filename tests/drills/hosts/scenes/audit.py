@@ -8,25 +8,25 @@ from functools import partial
 
 from tests.drills.hosts.client import Exchange
 from tests.drills.hosts.lab import Lab
-from tests.drills.hosts.node import Node
-from tests.support.stack import eventually
+from tests.support.stack import Stack, eventually
 
 # A try without an answer holds its Idempotency-Key for a minute.
 _RETRY_LIMIT_S = 90.0
 _PAUSE_S = 0.5
 _SENDERS = 6
-_JOBS_LIMIT_S = 90.0
+JOBS_LIMIT_S = 90.0
 _JOBS = "SELECT payload->>'path', count(*) FROM ingest_job WHERE kind = 'ingest_document' GROUP BY 1"
 _DOCUMENTS = "SELECT path, size_bytes FROM search_document"
-_OPEN = "SELECT kind, state FROM ingest_job WHERE state IN ('queued', 'running')"
-_FAILED = "SELECT kind, error FROM ingest_job WHERE state = 'failed'"
+#: Queries of jobs that have not ended, and of those that failed.
+OPEN_JOBS = "SELECT kind, state FROM ingest_job WHERE state IN ('queued', 'running')"
+FAILED_JOBS = "SELECT kind, error FROM ingest_job WHERE state = 'failed'"
 
 
 def audit(lab: Lab) -> None:
     """Compare Postgres with the answers to clients."""
     report = lab.report
-    eventually(lambda: not lab.rows(_OPEN), "all jobs end", _JOBS_LIMIT_S)
-    report.claim("no job failed", lab.rows(_FAILED))
+    eventually(lambda: not lab.rows(OPEN_JOBS), "all jobs end", JOBS_LIMIT_S)
+    report.claim("no job failed", lab.rows(FAILED_JOBS))
     jobs = Counter(dict(lab.rows(_JOBS)))
     acknowledged = {each.path: each for each in lab.writes if each.is_done}
     unsure = [each for each in lab.writes if not each.is_done and each.path not in lab.refused]
@@ -38,10 +38,10 @@ def audit(lab: Lab) -> None:
     report.claim("what may have been written was, once or not", [e for e in unsure if jobs[e.path] > 1])
     report.measure("of the unsure ones written", sum(jobs[each.path] for each in unsure))
     report.claim("sent again under its key, it is written", _send_again(lab, unsure))
-    eventually(lambda: not lab.rows(_OPEN), "all jobs end", _JOBS_LIMIT_S)
+    eventually(lambda: not lab.rows(OPEN_JOBS), "all jobs end", JOBS_LIMIT_S)
     _claim_once(lab, [*acknowledged.values(), *unsure])
     for node in (lab.a, lab.b):
-        report.claim(f"the mirrors of {node.name} equal Postgres", _mirror_faults(node))
+        report.claim(f"the mirrors of {node.name} equal Postgres", mirror_faults(node))
 
 
 def _counts(acknowledged: dict[str, Exchange], refused: set[str], unsure: list[Exchange]) -> str:
@@ -78,7 +78,8 @@ def _claim_once(lab: Lab, exchange: list[Exchange]) -> None:
     lab.report.claim("what was deleted is not", lab.deleted & present.keys())
 
 
-def _mirror_faults(node: Node) -> list[str]:
+def mirror_faults(node: Stack) -> list[str]:
+    """Return the checks of a node's mirrors that don't pass."""
     done = node.run("doctor", "--json")
     checks = json.loads(done.stdout)["checks"]
     return [str(each) for each in checks if each["name"] == "mirrors" and each["status"] != "ok"]
