@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+import httpx
+import psycopg
+
 from tests.drills.cluster.cluster import running_cluster
 from tests.drills.cluster.machines import missing_requirement
 from tests.drills.cluster.scenes import SCENES, play
@@ -39,9 +42,8 @@ def main(arguments: Sequence[str]) -> int:
             report.begin(name)
             try:
                 play(cluster, name, options)
-            except GaveUp as error:
-                report.claim("the scene ends", [error])
-                break
+            except (GaveUp, httpx.HTTPError, psycopg.Error) as error:
+                report.claim("the scene ends", [repr(error)])
     print(table(report))  # noqa: T201 - what the drill is for
     return report.conclude()
 

@@ -20,12 +20,11 @@ _DOCUMENTS = "SELECT path, count(*) FROM search_document GROUP BY path"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """The record of a scene: its writes and searches, and when its fault began."""
+    """The record of a scene."""
 
     is_synchronous: bool
     #: The node that was killed itself, whose clients may get no answer.
     victim: str
-    began_s: float
     writes: list[Exchange]
     searches: list[Exchange]
 
@@ -54,7 +53,8 @@ def longest_gap_s(exchanges: Sequence[Exchange]) -> float:
     gaps = [0.0]
     for node in {each.node for each in exchanges}:
         own = [each for each in exchanges if each.node == node]
-        ends_s = sorted([own[0].began_s, *(each.ended_s for each in own if each.is_done), own[-1].ended_s])
+        began_s, ended_s = min(each.began_s for each in own), max(each.ended_s for each in own)
+        ends_s = sorted([began_s, *(each.ended_s for each in own if each.is_done), ended_s])
         gaps += [after_s - before_s for before_s, after_s in itertools.pairwise(ends_s)]
     return round(max(gaps), 1)
 

@@ -15,10 +15,11 @@ from tests.drills.hosts.client import Exchange
 from tests.drills.hosts.crowd import Crowd, hold
 from tests.support.stack import eventually
 
-_CALM_S, _AFTERWARDS_S = 5.0, 5.0
+_CALM_S, _AFTERWARDS_S = 10.0, 10.0
 _PAUSE_S = 0.2
-_WRITERS = ("upload", "upload, waiting")
-_SEARCHERS = ("search", "lexical")
+# Each has a client at each node.
+_WRITERS = (("upload",), ("upload, waiting",))
+_SEARCHERS = (("search",), ("lexical",))
 _FREEZE_S, _STALL_S, _BEHIND_S, _MAJORITY_S, _PROXY_S = 60.0, 45.0, 5.0, 40.0, 5.0
 _WORKS_LIMIT_S = 180.0
 _RECEIVER = "walreceiver"
@@ -88,6 +89,9 @@ def kill_behind(cluster: Cluster) -> None:
     former = cluster.primary()
     former.kill()
     for standby in standbys:
+        # What its socket has received already must not be read.
+        for receiver in standby.processes(_RECEIVER):
+            receiver.terminate()
         standby.thaw()
     cluster.await_other_primary(former)
 
@@ -172,37 +176,42 @@ SCENES: Mapping[str, Plan] = {
 def play(cluster: Cluster, name: str, options: argparse.Namespace) -> None:
     """Play a scene while clients write and search on both nodes, and judge it."""
     plan = SCENES[name]
+    cluster.heal()
     cluster.replicate(synchronously=plan.is_synchronous)
-    with ExitStack() as crowds:
-        writers = crowds.enter_context(_crowd(cluster, _WRITERS))
-        searchers = crowds.enter_context(_crowd(cluster, _SEARCHERS))
+    with ExitStack() as endings:
+        writers, searchers = (
+            [endings.enter_context(_crowd(cluster, kinds)) for kinds in crowds]
+            for crowds in (_WRITERS, _SEARCHERS)
+        )
         hold(_CALM_S)
-        began_s = time.monotonic()
         plan.fault(cluster)
-        ended_s = time.monotonic()
         if not plan.victim:
-            _await_service(cluster, [writers, searchers], ended_s)
+            _await_service(cluster, writers, searchers)
         cluster.heal()
-        _await_service(cluster, [writers, searchers], time.monotonic())
+        _await_service(cluster, writers, searchers)
         hold(_AFTERWARDS_S)
     scene = Scene(
         is_synchronous=plan.is_synchronous,
         victim=plan.victim,
-        began_s=began_s,
-        writes=writers.exchanges,
-        searches=searchers.exchanges,
+        writes=_exchanges(writers),
+        searches=_exchanges(searchers),
     )
     judge(cluster, scene, options)
 
 
 def _crowd(cluster: Cluster, kinds: tuple[str, ...]) -> Crowd:
-    clients = [cluster.client(node) for node in cluster.nodes for _ in kinds]
-    return Crowd(clients, kinds, pause_s=_PAUSE_S)
+    return Crowd([cluster.client(node) for node in cluster.nodes], kinds, pause_s=_PAUSE_S)
 
 
-def _await_service(cluster: Cluster, crowds: list[Crowd], since_s: float) -> None:
+def _exchanges(crowds: list[Crowd]) -> list[Exchange]:
+    return [exchange for crowd in crowds for exchange in crowd.exchanges]
+
+
+def _await_service(cluster: Cluster, *sides: list[Crowd]) -> None:
+    """Wait until both nodes answer writers and searchers that begin from now on."""
+    since_s = time.monotonic()
     eventually(
-        lambda: all(_serves(node, crowd.exchanges, since_s) for node in cluster.nodes for crowd in crowds),
+        lambda: all(_serves(node, _exchanges(side), since_s) for node in cluster.nodes for side in sides),
         "both nodes answer writers and searchers again",
         _WORKS_LIMIT_S,
     )
