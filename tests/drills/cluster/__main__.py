@@ -13,7 +13,7 @@ import httpx
 import psycopg
 
 from tests.drills.cluster.cluster import running_cluster
-from tests.drills.cluster.machines import missing_requirement
+from tests.drills.cluster.machines import missing_requirement, versions
 from tests.drills.cluster.scenes import SCENES, play
 from tests.drills.hosts.network import launcher
 from tests.drills.hosts.network import missing_requirement as missing_namespaces
@@ -37,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _exit_on_signal)
     report = Report(options.json)
     report.begin("start")
+    for server, version in versions().items():
+        report.measure(server, version)
     with running_cluster(report, reads_from_standbys=options.reads_from_standbys) as cluster:
         for name in options.scenes:
             report.begin(name)

@@ -74,7 +74,8 @@ class Cluster:
         eventually(self.is_whole, "the cluster is whole", _WHOLE_LIMIT_S)
         make_roles(_NODES["a"], _ROLES)
         for node in self.nodes:
-            node.up()
+            node.spawn()
+        self.heal()
         self.nodes[0].run_command("workspace", "create", _SLUG)
         scopes = ("--workspace", _SLUG, "--scope", "search,ingest")
         self.token = self.nodes[0].run_command("token", "create", *scopes)["token"]
@@ -104,17 +105,17 @@ class Cluster:
                 return {member["name"]: member for member in answer.json()["members"]}
         return {}
 
-    def find(self, *roles: str) -> Machine | None:
-        """Return the first machine with one of Patroni's roles that runs; None when none does."""
+    def leader(self) -> Machine | None:
+        """Return the machine that Patroni calls the leader and that runs; None when there is none."""
         for name, member in self.members().items():
-            if member["role"] in roles and _runs(member):
+            if member["role"] == "leader" and _runs(member):
                 return self.databases[name]
         return None
 
     def primary(self) -> Machine:
         """Return the machine of the primary, waiting until there is one."""
-        eventually(lambda: self.find("leader"), "there is a primary", _WHOLE_LIMIT_S)
-        found = self.find("leader")
+        eventually(self.leader, "there is a primary", _WHOLE_LIMIT_S)
+        found = self.leader()
         return self.primary() if found is None else found
 
     def standbys(self) -> list[Machine]:
@@ -127,7 +128,7 @@ class Cluster:
 
     def await_other_primary(self, former: Machine) -> None:
         """Wait until another machine is the primary."""
-        eventually(lambda: self.find("leader") not in {None, former}, "another primary", _WHOLE_LIMIT_S)
+        eventually(lambda: self.leader() not in {None, former}, "another primary", _WHOLE_LIMIT_S)
 
     def heal(self) -> None:
         """Let everything run again, and wait until the cluster is whole."""
@@ -144,13 +145,12 @@ class Cluster:
         """Return whether all machines run on one timeline and have all that the primary has."""
         members = self.members()
         roles = [member["role"] for member in members.values()]
-        wanted = "sync_standby" if self._is_synchronous else "replica"
         return (
             len(members) == len(ADDRESSES)
             and all(_runs(member) and member.get("lag", 0) == 0 for member in members.values())
             and len({member.get("timeline") for member in members.values()}) == 1
             and "leader" in roles
-            and wanted in roles
+            and ("sync_standby" in roles) is self._is_synchronous
         )
 
     def replicate(self, *, synchronously: bool) -> None:

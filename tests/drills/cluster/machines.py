@@ -1,9 +1,9 @@
 """Machines of a cluster: processes in one folder, on one loopback address, by the files of deploy/cluster."""
 
 import os
-import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,22 +14,34 @@ from kebab.stack.servers.os_user import database_account
 from kebab.stack.servers.postgres_cluster import readable_install
 from kebab.stack.servers.redis import find_server
 from kebab.stack.supervisor.child import Child, ChildPlan
-from tests.support.paths import ROOT
+from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
 
-DEPLOY = ROOT / "deploy"
 PASSWORDS = {
     f"{name}_PASSWORD": f"{name.lower()}91c7" for name in ("SUPERUSER", "REPLICATION", "PATRONI", "REDIS")
 }
 ADDRESSES = {"db1": "127.0.77.1", "db2": "127.0.77.2", "db3": "127.0.77.3"}
 _PACKAGES = {"etcd": "etcd-server", "patroni": "patroni", "haproxy": "haproxy"}
-_PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
 _FILL_LIMIT_S = 10.0
 
 
 def missing_requirement() -> str | None:
     """Return a message about a missing program, with its package of Debian; None when all are there."""
-    missing = [package for name, package in _PACKAGES.items() if shutil.which(name, path=_PATH) is None]
-    return f"install {' and '.join(missing)}, as by apt-get" if missing else None
+    missing: list[str] = []
+    for name, package in _PACKAGES.items():
+        find_program(name, f"install Debian's {package}", missing.append)
+    return "; ".join(missing) or None
+
+
+def versions() -> dict[str, str]:
+    """Return the first line that each server prints about its version."""
+    servers = [*_PACKAGES, str(binaries() / "postgres"), str(find_server())]
+    found = {}
+    for server in servers:
+        flag = "-v" if server == "haproxy" else "--version"
+        command = [find_program(server, "", sys.exit), flag]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        found[Path(server).name] = lines[0]
+    return found
 
 
 class Machine:
@@ -122,8 +134,8 @@ def database_machine(name: str, folder: Path) -> Machine:
         "REDIS_DATA": str(own),
     }
     machine = Machine(name, folder, settings, ("etcd.yml", "patroni.yml", "redis.conf", "sentinel.conf"))
-    machine.add("etcd", _program("etcd"), "--config-file", str(own / "etcd.yml"))
-    machine.add("patroni", _program("patroni"), str(own / "patroni.yml"))
+    machine.add("etcd", find_program("etcd", "", sys.exit), "--config-file", str(own / "etcd.yml"))
+    machine.add("patroni", find_program("patroni", "", sys.exit), str(own / "patroni.yml"))
     redis = str(find_server())
     machine.add("redis", redis, str(own / "redis.conf"))
     machine.add("sentinel", redis, str(own / "sentinel.conf"), "--sentinel")
@@ -133,7 +145,9 @@ def database_machine(name: str, folder: Path) -> Machine:
 def proxy_machine(name: str, folder: Path, address: str) -> Machine:
     """Return the HAProxy of a machine of Kebab, which doesn't run yet."""
     machine = Machine(name, folder, {**_settings(), "PROXY": address}, ("haproxy.cfg",))
-    machine.add("haproxy", _program("haproxy"), "-db", "-f", str(machine.folder / "haproxy.cfg"))
+    machine.add(
+        "haproxy", find_program("haproxy", "", sys.exit), "-db", "-f", str(machine.folder / "haproxy.cfg")
+    )
     return machine
 
 
@@ -165,10 +179,3 @@ def _fill(file: str, settings: Mapping[str, str]) -> str:
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True, timeout=_FILL_LIMIT_S
     ).stdout
-
-
-def _program(name: str) -> str:
-    found = shutil.which(name, path=_PATH)
-    if found is None:
-        raise RuntimeError(f"{name} is missing; {missing_requirement()}")
-    return found

@@ -15,12 +15,14 @@ from tests.drills.hosts.client import Exchange
 from tests.drills.hosts.crowd import Crowd, hold
 from tests.support.stack import eventually
 
-_CALM_S, _AFTERWARDS_S = 10.0, 10.0
-_PAUSE_S = 0.2
+_CALM_S, _AFTERWARDS_S = 8.0, 5.0
+_PAUSE_S = 0.4
 # Each has a client at each node.
 _WRITERS = (("upload",), ("upload, waiting",))
 _SEARCHERS = (("search",), ("lexical",))
-_FREEZE_S, _STALL_S, _BEHIND_S, _MAJORITY_S, _PROXY_S = 60.0, 45.0, 5.0, 40.0, 5.0
+# Longer than Patroni's lease, and than the statements' time limit.
+_FREEZE_S, _STALL_S = 45.0, 35.0
+_BEHIND_S, _MAJORITY_S, _PROXY_S = 5.0, 30.0, 5.0
 _WORKS_LIMIT_S = 180.0
 _RECEIVER = "walreceiver"
 
@@ -40,12 +42,12 @@ def kill_two_primaries(cluster: Cluster) -> None:
 
 
 def freeze_primary(cluster: Cluster) -> None:
-    """Freeze the primary's machine for a minute, and let it continue beside its successor."""
+    """Freeze the primary's machine for a while, and let it continue beside its successor."""
     _freeze(cluster.primary(), "", _FREEZE_S)
 
 
 def freeze_patroni(cluster: Cluster) -> None:
-    """Freeze Patroni alone for a minute: its PostgreSQL takes writes beside the new primary."""
+    """Freeze Patroni alone for a while: its PostgreSQL takes writes beside the new primary."""
     _freeze(cluster.primary(), "patroni.yml", _FREEZE_S)
 
 

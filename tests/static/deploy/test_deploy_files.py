@@ -20,6 +20,7 @@ SCRIPTS = [
     *sorted((DEPLOY / "image").glob("*.sh")),
     DEPLOY / "compose" / "make-env",
     DEPLOY / "compose" / "make-roles.sh",
+    DEPLOY / "cluster" / "fill",
     DEPLOY / "make-venv",
 ]
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
@@ -111,6 +112,20 @@ def test_haproxy_takes_its_configuration(file, environment, tmp_path, monkeypatc
         chain.write((tmp_path / "site.crt").read_text())
     nodes = {"KEBAB_NODE_A": "10.0.0.11:8000", "KEBAB_NODE_B": "10.0.0.12:8000"}
     run_check(haproxy, "-c", "-dW", "-f", str(DEPLOY / file), env={**nodes, **environment})
+
+
+def test_files_of_a_cluster_need_no_more_settings_than_the_example_has(tmp_path):
+    folder = DEPLOY / "cluster"
+    example = re.findall(r"^([A-Z0-9_]+)=(.*)", (folder / "cluster.env.example").read_text(), re.M)
+    settings = {name: value or "a1" for name, value in example}
+    for template in {*folder.iterdir()} - {folder / "fill", folder / "cluster.env.example"}:
+        run_check(str(folder / "fill"), template.name, env=os.environ | settings)
+    without = {name: "" if name == "PROXY" else value for name, value in settings.items()}
+    command = [str(folder / "fill"), "haproxy.cfg"]
+    assert subprocess.run(command, env=os.environ | without, capture_output=True, check=False).returncode == 1
+    filled = tmp_path / "haproxy.cfg"
+    filled.write_text(run_check(*command, env=os.environ | settings))
+    run_check(program("haproxy", "install Debian's haproxy"), "-c", "-dW", "-f", str(filled))
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
