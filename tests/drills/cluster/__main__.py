@@ -39,15 +39,18 @@ def main(arguments: Sequence[str]) -> int:
     report.begin("start")
     for server, version in versions().items():
         report.measure(server, version)
-    with running_cluster(report, reads_from_standbys=options.reads_from_standbys) as cluster:
-        for name in options.scenes:
-            report.begin(name)
-            try:
-                play(cluster, name, options)
-            except (GaveUp, httpx.HTTPError, psycopg.Error) as error:
-                report.claim("the scene ends", [repr(error)])
-    print(table(report))  # noqa: T201 - what the drill is for
-    return report.conclude()
+    try:
+        with running_cluster(report, reads_from_standbys=options.reads_from_standbys) as cluster:
+            for name in options.scenes:
+                report.begin(name)
+                try:
+                    play(cluster, name, options)
+                except (GaveUp, httpx.HTTPError, psycopg.Error) as error:
+                    report.claim("the scene ends", [repr(error)])
+    finally:
+        print(table(report))  # noqa: T201 - what the drill is for
+        status = report.conclude()
+    return status
 
 
 def table(report: Report) -> str:
