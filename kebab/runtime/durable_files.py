@@ -117,12 +117,20 @@ def hold_exclusively(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def hold_existing(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
+def hold_existing(
+    path: Path, *, shared: bool = False, wait: bool = False, missing_ok: bool = False
+) -> Iterator[None]:
     """Hold the lock of an existing file or folder for the length of a block.
 
-    Raises BlockingIOError if it isn't free and `wait` is false, FileNotFoundError.
+    Raises BlockingIOError if it isn't free and `wait` is false; FileNotFoundError, unless `missing_ok`.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        if not missing_ok:
+            raise
+        yield
+        return
     try:
         lock(descriptor, shared=shared, wait=wait)
         yield

@@ -160,8 +160,8 @@ def stems_in(language: str | None, word: str) -> tuple[str, ...]:
     if language is None or not language.startswith(SEVERAL):
         return (*bare, stem_in(language, word)) if language in LANGUAGE_STEMMERS else bare
     codes, empty = _split_languages(language)
-    stems = {stem_in(each, word) for each in codes}
-    return (*bare, *sorted([each for each in stems - empty if len(each) >= _MIN_STEMMED_CHARS]))
+    stems = _stems_in_each(codes, word) - empty
+    return (*bare, *sorted([each for each in stems if len(each) >= _MIN_STEMMED_CHARS]))
 
 
 @lru_cache
@@ -178,14 +178,22 @@ def languages_of(codes: Iterable[str]) -> str | None:
 
 
 def stem_in(language: str, word: str) -> str:
-    """Return the folded stem of `word` in a language of `LANGUAGE_STEMMERS`; those stemmers need accents."""
-    spelled = unicodedata.normalize("NFC", word.lower())
-    for pattern, replacement in _WORD_RULES[language]:
-        spelled = pattern.sub(replacement, spelled)
-    stem = fold(_apply_stemmer(LANGUAGE_STEMMERS[language], spelled))
-    for pattern, replacement in _STEM_RULES[language]:
-        stem = pattern.sub(replacement, stem)
-    return stem
+    """Return the folded stem of `word` in a language of `LANGUAGE_STEMMERS`."""
+    return _stems_in_each((language,), word).pop()
+
+
+def _stems_in_each(languages: Iterable[str], word: str) -> set[str]:
+    """Return the folded stems of `word` in these languages, whose stemmers need accents."""
+    written, stems = unicodedata.normalize("NFC", word.lower()), set[str]()
+    for language in languages:
+        spelled = written
+        for pattern, replacement in _WORD_RULES[language]:
+            spelled = pattern.sub(replacement, spelled)
+        stem = fold(_apply_stemmer(LANGUAGE_STEMMERS[language], spelled))
+        for pattern, replacement in _STEM_RULES[language]:
+            stem = pattern.sub(replacement, stem)
+        stems |= {stem}
+    return stems
 
 
 def _apply_stemmer(algorithm: str, word: str) -> str:

@@ -152,11 +152,10 @@ def word_tokens(word: str, language: str | None) -> tuple[tuple[int, int, tuple[
     """Return the tokens of a single word: code-point offsets of start and end, and the terms."""
     parts = parts_of(word, None if language == "en" else language)
     if word.isascii():
-        return tuple((low, high, tuple(terms)) for low, high, *terms in parts)
-    octets = word.encode()
-    return tuple(
-        (len(octets[:low].decode()), len(octets[:high].decode()), tuple(terms)) for low, high, *terms in parts
-    )
+        return tuple([(low, high, tuple(terms)) for low, high, *terms in parts])
+    octets = accumulate(map(len, map(str.encode, word)), initial=0)
+    places = dict(zip(octets, range(len(word) + 1), strict=True))
+    return tuple([(places[low], places[high], tuple(terms)) for low, high, *terms in parts])
 
 
 @lru_cache(maxsize=_MAX_CACHED_TERMS)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from kebab.wire import adapter_of, to_wire
 from search.retrieval.errors import InvalidFilter
 from search.retrieval.fusion.legs import ID, TIERS, pack_ids, unpack_ids
-from search.retrieval.fusion.ranking import RankedEntry, Ranking, detail_values
+from search.retrieval.fusion.ranking import RankedEntry, Ranking, build_details
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.retrieval.types import Mode, RetrievalDetail, SearchQuery, SearchResult
@@ -152,9 +152,10 @@ class RankingSnapshot:
         return cls(method=mode, chunk_ids=chunk_ids, columns=columns)
 
     def _detail(self, position: int) -> RetrievalDetail:
-        columns = ((name, column) for name, column in self.columns.items() if name != _DOCUMENT)
-        values = {name: column[position].item() for name, column in columns}
-        return RetrievalDetail(method=self.method, **detail_values(values))
+        values = {
+            name: [column[position].item()] for name, column in self.columns.items() if name != _DOCUMENT
+        }
+        return build_details(self.method, values)[0]
 
 
 def _build_columns(values: Mapping[str, Sequence[float] | _Column]) -> dict[str, _Column]:

@@ -109,7 +109,7 @@ class MirrorFiles:
             name = _read(f"{self.directory}/CURRENT").decode().strip()
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MirrorAbsent(f"No mirror is published in {self.directory.name}.") from error
-        return self.directory / name
+        return _path_of(f"{self.directory}/{name}")
 
     @contextmanager
     def write_lock(self, wait_s: float = 0.0) -> Iterator[None]:
@@ -133,11 +133,9 @@ class MirrorFiles:
             with contextlib.suppress(FileNotFoundError):  # another process removed the folder in between
                 return os.open(self.directory / "writer.lock", flags, 0o600)
 
-    @contextmanager
-    def read_lock(self) -> Iterator[None]:
-        """Hold the reader's lock, which prevents eviction; without a mirror there is none."""
-        with _lock_folder(self.directory, shared=True, wait=True):
-            yield
+    def read_lock(self) -> contextlib.AbstractContextManager[None]:
+        """Return the reader's lock, which prevents eviction; without a mirror there is none."""
+        return hold_existing(self.directory, shared=True, wait=True, missing_ok=True)
 
     def new_generation_path(self) -> Path:
         """Return the path for a rebuild, after deleting files of a killed one. Requires the writer's lock."""
@@ -233,7 +231,7 @@ class MirrorFiles:
         unpublished. Requires the writer's lock.
         """
         try:
-            with _lock_folder(self.directory):
+            with hold_existing(self.directory, missing_ok=True):
                 self._eviction_marker.parent.mkdir(mode=0o700, exist_ok=True)
                 self._eviction_marker.touch(mode=0o600)
                 (self.directory / "CURRENT").unlink(missing_ok=True)
@@ -281,13 +279,7 @@ def _list_workspaces(folder: Path, is_entry: "Callable[[os.DirEntry[str]], bool]
         return []
 
 
-@contextmanager
-def _lock_folder(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of a folder, if it exists; see `hold_existing`."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(FileNotFoundError):
-            stack.enter_context(hold_existing(folder, shared=shared, wait=wait))
-        yield
+_path_of = lru_cache(maxsize=1_024)(Path)
 
 
 def _read(path: str) -> bytes:

@@ -181,7 +181,8 @@ def citation_from_span(path: str, section: str | None, span: Mapping[str, object
 def _convert_span(path: str, section: str | None, span: Mapping[str, object]) -> Citation:
     match span:
         case {"kind": "line", "start": first, "end": last}:
-            start, end = _round_number(first), _round_number(last)
+            start = first if type(first) is int else _round_number(first)
+            end = last if type(last) is int else _round_number(last)
             return Citation(kind="line", path=path, section=section, start=start, end=end)
         case {"kind": "page", "page": page}:
             return Citation(kind="page", path=path, section=section, page=_round_number(page))
@@ -198,8 +199,6 @@ def _convert_span(path: str, section: str | None, span: Mapping[str, object]) ->
 
 
 def _round_number(number: object) -> int:
-    if type(number) is int:
-        return number
     if not isinstance(number, int | float):
         raise TypeError(f"{preview(number)} is not a number.")
     return round(number)

@@ -15,7 +15,7 @@ import numpy as np
 
 from search.access.scope import SearchScope
 from search.analysis import Analysis
-from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
+from search.mirror.connections import DAMAGE, ReaderPool, damaged, empty_mirror
 from search.mirror.files import MirrorAbsent, MirrorDamaged, MirrorFiles
 from search.mirror.postings import Collection
 from search.mirror.schema import analysis_of
@@ -159,8 +159,9 @@ class MirrorView:
         self._deadline = end if end < last else last
         self.connection.set_progress_handler(self.is_late, _STEPS)
         try:
-            with translate_damage(self.connection.filename):
-                yield
+            yield
+        except DAMAGE as error:
+            raise damaged(self.connection.filename, error) from error
         finally:
             self.connection.set_progress_handler(None)
 

@@ -141,18 +141,18 @@ class Ranking:
             return ()
         details = self.details(stop, start)
         chunk_ids = unpack_ids(self.ids[start:stop])
+        ranked = enumerate(zip(chunk_ids, details, strict=True), start=start + 1)
         return tuple(
-            RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
-            for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=start + 1)
+            [
+                RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
+                for rank, (chunk_id, detail) in ranked
+            ]
         )
 
     def details(self, stop: int, start: int = 0) -> list[RetrievalDetail]:
         """Return the scores and ranks behind the entries from position `start` to `stop`."""
         columns = {name: column[start:stop].tolist() for name, column in self.columns().items()}
-        return [
-            RetrievalDetail(method=self.mode, **detail_values(dict(zip(columns, values, strict=True))))
-            for values in zip(*columns.values(), strict=True)
-        ]
+        return build_details(self.mode, columns)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the fields of `RetrievalDetail` as (m,) columns; NaN, rank 0, tier 0 are absent values."""
@@ -204,19 +204,24 @@ class Ranking:
         return {name: rank for name, rank in ranks.items() if rank}
 
 
-def detail_values(values: dict[str, float]) -> dict[str, Any]:
-    """Return the values of one row of `Ranking.columns` as those of `RetrievalDetail`, None where absent."""
-    detail: dict[str, Any] = {}
-    for name, value in values.items():
-        if name == "tier":
-            detail[name] = TIERS[int(value)]
-        elif name in ("related", "outdated", "pinned"):
-            detail[name] = bool(value)
-        elif name.endswith("_rank"):
-            detail[name] = value or None
-        else:
-            detail[name] = None if value != value else value
-    return detail
+def build_details(method: Mode, columns: Mapping[str, Sequence[float]]) -> list[RetrievalDetail]:
+    """Return the details of the rows of `Ranking.columns`."""
+    values = [_mark_absent(name, column) for name, column in columns.items()]
+    return [
+        RetrievalDetail(method=method, **dict(zip(columns, row, strict=True)))
+        for row in zip(*values, strict=True)
+    ]
+
+
+def _mark_absent(name: str, column: Sequence[float]) -> list[Any]:
+    """Return the values of a column of `Ranking.columns` as a detail has them, None where absent."""
+    if name == "tier":
+        return [TIERS[int(value)] for value in column]
+    if name in ("related", "outdated", "pinned"):
+        return [value != 0 for value in column]
+    if name.endswith("_rank"):
+        return [value or None for value in column]
+    return [None if value != value else value for value in column]
 
 
 def rank_candidates(

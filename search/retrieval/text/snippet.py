@@ -11,12 +11,15 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
+from operator import itemgetter
 from string import ascii_lowercase
 
 from search.retrieval.query.match_units import Analysis, MatchUnit
 from search.retrieval.text.plain_text import SEPARATOR, PlainText, Span
 from search.retrieval.text.unicode_scripts import (
     ASCII_RUN,
+    BEFORE_SPACED,
+    BEFORE_UNSPACED,
     BETWEEN_THOUSANDS,
     BORDER,
     HYPHENS,
@@ -35,13 +38,13 @@ _Found = tuple[int, int, int]
 # A token of a word with terms of the query: its start and end in the word, where the next token begins, and
 # of each term the unit, the position in it, and whether it is a prefix of the token; last positions first.
 _Token = tuple[int, int, int, list[tuple[int, int, bool]]]
+_position_of = itemgetter(1)
 
 _ELLIPSIS = "…"
 # What stands between items, cells and paragraphs.
 _SEPARATORS = f" {SEPARATOR}\n"
 # What stands before most words.
 _BETWEEN = " \n\t\"'`(/.-_<["
-_SOFT_HYPHEN = "\u00ad"
 # Windows of fewer characters have no ellipsis.
 _LEAST_WITH_ELLIPSIS = 20
 # Share of the free room of a window that stands before its first match.
@@ -104,8 +107,8 @@ class SnippetBuilder:
         self._last_positions = [len(unit.positions) - 1 for unit in units]
         self._analysis = analysis
         self._language = language
-        #: By index term: the units with it, each with the number of its position there.
-        self._places: dict[str, list[tuple[int, int]]] = {}
+        #: By index term: the units with it, each with the number of its position there, which is no prefix.
+        self._places: dict[str, list[tuple[int, int, bool]]] = {}
         self._prefix_places: list[tuple[str, int, int]] = []
         for number, unit in enumerate(units):
             for at, alternatives in enumerate(unit.positions):
@@ -113,7 +116,7 @@ class SnippetBuilder:
                     if unit.is_prefix and at == self._last_positions[number]:
                         self._prefix_places.append((term, number, at))
                     else:
-                        self._places.setdefault(term, []).append((number, at))
+                        self._places.setdefault(term, []).append((number, at, False))
         terms = {*self._places, *(term for term, _, _ in self._prefix_places)}
         #: What the words of the query have, with its length.
         self._needles = [(each, len(each)) for each in {each for term in terms for each in _needles(term)}]
@@ -140,7 +143,7 @@ class SnippetBuilder:
             return _cut_window(text, (), passage, max_chars)
         telling = _outside(found, links) if links else found
         passage = _densest_window(telling, max(1, max_chars - 2))
-        return _cut_window(text, _merge_highlights(text, found), passage, max_chars)
+        return _cut_window(text, found, passage, max_chars)
 
     def _find_in_words(self, text: str) -> list[_Found]:
         """Find the units in `text`, in order, also across what stands within a word."""
@@ -159,6 +162,7 @@ class SnippetBuilder:
     def _find_units(self, text: str, *, is_ascii: bool) -> list[_Found]:
         """Find the units in `text`, in order. A phrase is found where its tokens follow each other."""
         found: list[_Found] = []
+        chars, turned = len(text), text[::-1]
         #: By unit and position: the start of a phrase, and where its next token must begin.
         begun: dict[tuple[int, int], tuple[int, int]] = {}
         lowered = text.lower()
@@ -168,7 +172,9 @@ class SnippetBuilder:
             if offset < end:
                 continue
             if offset > end and text[offset - 1] not in _BETWEEN:
-                offset = _start_of_word(text, offset, end, is_ascii=is_ascii)
+                before = BEFORE_UNSPACED if is_unspaced(text[offset]) else BEFORE_SPACED
+                inner = before.match(turned, chars - offset, chars - end)
+                offset -= 0 if inner is None else len(inner[0])
             run = match(text, offset)
             if run is None:
                 continue
@@ -205,7 +211,7 @@ class SnippetBuilder:
             else:
                 return
         for start, end, terms in self._analysis.joined_tokens(text, self._language):
-            for unit, at in {place for term in terms for place in self._places.get(term, ())}:
+            for unit, at, _ in {place for term in terms for place in self._places.get(term, ())}:
                 if at == self._last_positions[unit] == 0:
                     yield start, end, unit
 
@@ -227,13 +233,16 @@ class SnippetBuilder:
         found, of_term = [], self._places
         tokens = self._analysis.word_tokens(word, self._language)
         for number, (low, high, terms) in enumerate(tokens, start=1):
-            places = [(*place, False) for term in terms if term in of_term for place in of_term[term]]
+            places: list[tuple[int, int, bool]] = []
+            for term in terms:
+                if term in of_term:
+                    places += of_term[term]
             for prefix, unit, at in self._prefix_places:
                 if any(term.startswith(prefix) for term in terms):
                     places.append((unit, at, True))
             if places:
                 if places[1:]:
-                    places = sorted(dict.fromkeys(places), key=lambda place: -place[1])
+                    places = sorted(dict.fromkeys(places), key=_position_of, reverse=True)
                 until = tokens[number][0] if number < len(tokens) else high
                 found.append((low, high, until, places))
         return found
@@ -253,21 +262,6 @@ def _needles(term: str) -> Iterator[str]:
         for letters, letter in _SPELLINGS:
             if letters in term:
                 yield term.replace(letters, letter)[:-1][:_STEM_CHARS]
-
-
-def _start_of_word(text: str, at: int, least: int, *, is_ascii: bool) -> int:
-    """Return the start of the word that has the character at `at`, or `least` if that is within it."""
-    while at > least and (text[at - 1].isalnum() if is_ascii else _is_of_word(text[at - 1], text[at])):
-        at -= 1
-    return at
-
-
-def _is_of_word(before: str, character: str) -> bool:
-    """Return whether a word has both characters."""
-    if before.isascii():
-        return before.isalnum() and not is_unspaced(character)
-    is_inner = before == _SOFT_HYPHEN or unicodedata.category(before)[0] in "LNM"
-    return is_inner and is_unspaced(before) == is_unspaced(character)
 
 
 def _is_adjacent(text: str, expected: int, start: int) -> bool:
@@ -311,12 +305,12 @@ def _densest_window(found: Sequence[_Found], max_chars: int) -> Highlight:
     return found[first][0], max([end for _, end, _ in found[first:after]])
 
 
-def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, max_chars: int) -> Snippet:
-    """Return the window that holds `passage`, or its start, and what of `highlights` is in it."""
+def _cut_window(text: str, found: Iterable[_Found], passage: Highlight, max_chars: int) -> Snippet:
+    """Return the window that holds `passage`, or its start, and the highlights in it."""
     length = len(text.rstrip())
     begins = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
     if length - begins <= max_chars:
-        return _slice(text, highlights, begins, max(begins, length), 0, 0)
+        return _slice(text, found, begins, max(begins, length), 0, 0)
     dots = 1 if max_chars >= _LEAST_WITH_ELLIPSIS else 0
     room = max_chars - 2 * dots
     low = begins if passage[1] - begins <= room else _start_before(text, passage, begins, length, room)
@@ -324,7 +318,7 @@ def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, 
     high = length
     if length - low > max_chars - lead:
         high = _end_at_word(text, low, min(passage[1], low + room), low + max_chars - lead - dots)
-    return _slice(text, highlights, low, high, lead, dots if high < length else 0)
+    return _slice(text, found, low, high, lead, dots if high < length else 0)
 
 
 def _start_before(text: str, passage: Highlight, begins: int, length: int, room: int) -> int:
@@ -344,25 +338,25 @@ def _end_at_word(text: str, low: int, least: int, high: int) -> int:
     return high if border is None else low + len(text[low : border.end()].rstrip(_SEPARATORS))
 
 
-def _slice(text: str, marks: Iterable[Highlight], begin: int, high: int, lead: int, tail: int) -> Snippet:
-    """Return a window with `lead` and `tail` ellipses around it, and what of `marks` is in it."""
-    low = begin - lead
+def _slice(text: str, found: Iterable[_Found], begin: int, high: int, lead: int, tail: int) -> Snippet:
+    """Return a window with `lead` and `tail` ellipses around it, and the highlights in it.
+
+    Matches that overlap or have a single symbol between them are one highlight: next.js is one.
+    """
+    low, before = begin - lead, -2
+    marks: list[Highlight] = []
+    for start, end in [(start, end) for start, end, _ in found if start < high and end >= begin]:
+        if start <= before or (start == before + 1 and _is_symbol(text[before])):
+            start, end = marks.pop()[0], max(before, end)
+        marks.append((start, end))
+        before = end
     inside = [
         ((start if start > begin else begin) - low, (end if end < high else high) - low)
         for start, end in marks
-        if start < high and end > begin
+        if end > begin
     ]
     return _ELLIPSIS * lead + text[begin:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
 
 
-def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:
-    """Merge matches that overlap or have a single symbol between them: next.js is one."""
-    merged: list[Highlight] = []
-    before = -2
-    for start, end, _ in found:
-        is_next = start == before + 1 and not (text[before].isspace() or has_token(text[before]))
-        if start <= before or is_next:
-            start, end = merged[-1][0], max(merged.pop()[1], end)
-        merged.append((start, end))
-        before = end
-    return merged
+def _is_symbol(character: str) -> bool:
+    return not (character.isspace() or has_token(character))
