@@ -14,6 +14,8 @@ from itertools import accumulate
 from operator import itemgetter
 from string import ascii_lowercase
 
+import numpy as np
+
 from search.retrieval.query.match_units import Analysis, MatchUnit
 from search.retrieval.text.plain_text import SEPARATOR, PlainText, Span
 from search.retrieval.text.unicode_scripts import (
@@ -84,19 +86,21 @@ def sentence_starts(text: str, start: int = 0, stop: int = sys.maxsize) -> list[
     return [found.end() for found in _SENTENCE_START.finditer(text, start, stop)]
 
 
-class _FoldedCharacters(dict[int, str]):
-    """A translation of each character to its folded form, where that is a single character."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        folded = fold(character)
-        if len(folded) != 1:
-            folded = character.lower() if len(character.lower()) == 1 else character
-        self[code] = folded
-        return folded
+# By code point: that of the folded character, 0 where it is not known yet.
+_FOLDED = np.zeros(sys.maxunicode + 1, "<u4")
 
 
-_folded_characters = _FoldedCharacters()
+def _fold_characters(text: str) -> str:
+    """Return `text` with each character folded, where that is a single character."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    folded = _FOLDED[codes]
+    if not folded.all():
+        for each in {*text}:
+            _FOLDED[ord(each)] = ord(
+                next((form for form in (fold(each), each.lower()) if len(form) == 1), each)
+            )
+        folded = _FOLDED[codes]
+    return folded.tobytes().decode("utf-32-le", "surrogatepass")
 
 
 class SnippetBuilder:
@@ -166,7 +170,7 @@ class SnippetBuilder:
         #: By unit and position: the start of a phrase, and where its next token must begin.
         begun: dict[tuple[int, int], tuple[int, int]] = {}
         lowered = text.lower()
-        folded = lowered if is_ascii else text.translate(_folded_characters)
+        folded = lowered if is_ascii else _fold_characters(text)
         match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
         for offset in self._find_needles(text, folded):
             if offset < end:
@@ -345,7 +349,7 @@ def _slice(text: str, found: Iterable[_Found], begin: int, high: int, lead: int,
     """
     low, before = begin - lead, -2
     marks: list[Highlight] = []
-    for start, end in [(start, end) for start, end, _ in found if start < high and end >= begin]:
+    for start, end in [(start, end) for start, end, _ in found if start <= high and end >= begin]:
         if start <= before or (start == before + 1 and _is_symbol(text[before])):
             start, end = marks.pop()[0], max(before, end)
         marks.append((start, end))
@@ -353,7 +357,7 @@ def _slice(text: str, found: Iterable[_Found], begin: int, high: int, lead: int,
     inside = [
         ((start if start > begin else begin) - low, (end if end < high else high) - low)
         for start, end in marks
-        if end > begin
+        if start < high and end > begin
     ]
     return _ELLIPSIS * lead + text[begin:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
 
