@@ -10,7 +10,6 @@ import hmac
 import logging
 import struct
 import uuid
-from dataclasses import replace
 from functools import cache, partial
 
 import redis
@@ -87,14 +86,15 @@ _TOKEN = struct.Struct(f">{_ID_BYTES}sH")
 def add_cursor(
     result: SearchResult, snapshot: ResultSnapshot, workspace_id: uuid.UUID, caller: str, *, position: int
 ) -> SearchResult:
-    """Return a page with a cursor at this position, or with a warning if the list could not be stored."""
+    """Add a cursor at this position to a page, or a warning if the list could not be stored; return it."""
     try:
-        cursor = store_list(snapshot, workspace_id, caller, position=position)
+        result.next_cursor = store_list(snapshot, workspace_id, caller, position=position)
     except RedisError:
-        return replace(result, warnings=(*result.warnings, _UNREACHABLE))
-    if cursor is None:
-        return replace(result, warnings=(*result.warnings, _NO_ROOM))
-    return replace(result, next_cursor=cursor)
+        result.warnings += (_UNREACHABLE,)
+        return result
+    if result.next_cursor is None:
+        result.warnings += (_NO_ROOM,)
+    return result
 
 
 def store_list(

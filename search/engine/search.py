@@ -144,7 +144,8 @@ def search(
     started = time.perf_counter()
     scope = resolve_scope_at_seq(workspace, query.filters, reader, min_seq)
     result = search_in_scope(workspace, scope, query, caller=caller, with_snippets=with_snippets)
-    return replace(result, took_ms=milliseconds_since(started))
+    result.took_ms = milliseconds_since(started)
+    return result
 
 
 def wait_until_searchable(workspace: Workspace, seq: int | None) -> None:

@@ -254,7 +254,7 @@ class PageLink:
         return UUID(hex=self.doc_id)
 
 
-# Not frozen, as is RetrievalDetail: a frozen dataclass takes five times as long to make.
+# Not frozen, as are RetrievalDetail and SearchResult: a frozen dataclass takes five times as long to make.
 @dataclass(slots=True, kw_only=True)
 class SearchHit:
     """A chunk found by a search, as the caller sees it."""
@@ -368,7 +368,7 @@ class Facets:
     by_filter: Mapping[str, tuple[FacetValue, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SearchResult:
     """The result of a query; `degraded` and `warnings` name the parts that were missing."""
 

@@ -140,7 +140,7 @@ class WordContribution:
     _rough: list[np.ndarray] = field(default_factory=list, init=False, compare=False)
 
     def __len__(self) -> int:
-        return len(self.postings)
+        return len(self.postings.packed)
 
     @property
     def rows(self) -> np.ndarray:

@@ -272,22 +272,23 @@ class LexicalLeg:
         chunks = view.collection.chunks
         passes = view.passes
         unit_scores = self._collect_unit_scores(match)
+        some, n_rows = unit_scores.of(match.some_units), unit_scores.n_rows
         every = np.empty(0, np.int64)
         if all(unit in unit_scores.by_unit for unit in match.every_units):
             every = rows_of_all(unit_scores.of(match.every_units))
             every = every[passes[every]]
-        rows, sums = take_best(every, unit_scores.sums(every, match.some_units), chunks.ids, limit)
+        rows, sums = take_best(every, sums_at(every, some, n_rows), chunks.ids, limit)
         tiers = np.full(len(rows), _ALL)
         has_others = False
         if len(every) < limit and match.some:
             others_pass = passes.copy()
             others_pass[every] = False
-            others = rows_of_best(unit_scores.of(match.some_units), others_pass, limit - len(rows))
+            others = rows_of_best(some, others_pass, limit - len(rows))
             if self._needs_words:
                 others = others[_have_enough_words(view, unit_scores.words(match), others)]
             has_others = len(others) > 0
             others, other_sums = take_best(
-                others, unit_scores.sums(others, match.some_units), chunks.ids, limit - len(rows)
+                others, sums_at(others, some, n_rows), chunks.ids, limit - len(rows)
             )
             rows, sums = np.concatenate([rows, others]), np.concatenate([sums, other_sums])
             tiers = np.concatenate([tiers, np.full(len(others), _SOME)])

@@ -92,10 +92,13 @@ def _find_related(
     closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
     if (closeness[:LOOK] >= (contrast or COSINES)).any() and (contrast or closeness.min() >= HIT):
         return none  # whatever words they have, which take longer to look up
-    shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
-    if words is None or shares is None:
+    if words is None:
         return none
     is_sure = _has_all(ranking, words)
+    is_certain = is_sure[:LOOK].any() and (vectors is None or not is_calibrated)
+    shares = None if is_certain else words.word_shares(ranking.ids[:LOOK])
+    if shares is None:
+        return none
     found, share = shares
     limit = contrast if contrast is not None else BOTH if found.any() else COSINES
     # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.

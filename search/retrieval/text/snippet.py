@@ -100,7 +100,8 @@ def _fold_characters(text: str) -> str:
                 next((form for form in (fold(each), each.lower()) if len(form) == 1), each)
             )
         folded = _FOLDED[codes]
-    return folded.tobytes().decode("utf-32-le", "surrogatepass")
+    octets: bytes = folded.tobytes()
+    return octets.decode("utf-32-le", "surrogatepass")
 
 
 class SnippetBuilder:
