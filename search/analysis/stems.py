@@ -157,11 +157,12 @@ def stems_in(language: str | None, word: str) -> tuple[str, ...]:
     """
     forms = [fold(word), _HEBREW_PREFIX.sub("", fold(word))] if _HEBREW.match(word) else []
     bare = (*forms[1:], *(_HEBREW_ENDING.sub("", each).translate(_FINAL_LETTERS) for each in forms))
+    written = unicodedata.normalize("NFC", word.lower())
     if language is None or not language.startswith(SEVERAL):
-        return (*bare, stem_in(language, word)) if language in LANGUAGE_STEMMERS else bare
+        return (*bare, stem_in(language, written)) if language in LANGUAGE_STEMMERS else bare
     codes, empty = _split_languages(language)
-    stems = _stems_in_each(codes, word) - empty
-    return (*bare, *sorted([each for each in stems if len(each) >= _MIN_STEMMED_CHARS]))
+    stems = {stem_in(each, written) for each in codes}
+    return (*bare, *sorted([each for each in stems - empty if len(each) >= _MIN_STEMMED_CHARS]))
 
 
 @lru_cache
@@ -178,22 +179,13 @@ def languages_of(codes: Iterable[str]) -> str | None:
 
 
 def stem_in(language: str, word: str) -> str:
-    """Return the folded stem of `word` in a language of `LANGUAGE_STEMMERS`."""
-    return _stems_in_each((language,), word).pop()
-
-
-def _stems_in_each(languages: Iterable[str], word: str) -> set[str]:
-    """Return the folded stems of `word` in these languages, whose stemmers need accents."""
-    written, stems = unicodedata.normalize("NFC", word.lower()), set[str]()
-    for language in languages:
-        spelled = written
-        for pattern, replacement in _WORD_RULES[language]:
-            spelled = pattern.sub(replacement, spelled)
-        stem = fold(_apply_stemmer(LANGUAGE_STEMMERS[language], spelled))
-        for pattern, replacement in _STEM_RULES[language]:
-            stem = pattern.sub(replacement, stem)
-        stems |= {stem}
-    return stems
+    """Return the folded stem of a word in lower case with accents in a language of `LANGUAGE_STEMMERS`."""
+    for pattern, replacement in _WORD_RULES[language]:
+        word = pattern.sub(replacement, word)
+    stem = fold(_apply_stemmer(LANGUAGE_STEMMERS[language], word))
+    for pattern, replacement in _STEM_RULES[language]:
+        stem = pattern.sub(replacement, stem)
+    return stem
 
 
 def _apply_stemmer(algorithm: str, word: str) -> str:

@@ -152,10 +152,8 @@ class RankingSnapshot:
         return cls(method=mode, chunk_ids=chunk_ids, columns=columns)
 
     def _detail(self, position: int) -> RetrievalDetail:
-        values = {
-            name: [column[position].item()] for name, column in self.columns.items() if name != _DOCUMENT
-        }
-        return build_details(self.method, values)[0]
+        row = {name: [each[position].item()] for name, each in self.columns.items() if name != _DOCUMENT}
+        return build_details(self.method, row)[0]
 
 
 def _build_columns(values: Mapping[str, Sequence[float] | _Column]) -> dict[str, _Column]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from search.access.scope import SearchScope
 from search.analysis import Analysis
-from search.mirror.connections import DAMAGE, ReaderPool, damaged, empty_mirror
+from search.mirror.connections import DAMAGE, ReaderPool, empty_mirror
 from search.mirror.files import MirrorAbsent, MirrorDamaged, MirrorFiles
 from search.mirror.postings import Collection
 from search.mirror.schema import analysis_of
@@ -161,7 +161,7 @@ class MirrorView:
         try:
             yield
         except DAMAGE as error:
-            raise damaged(self.connection.filename, error) from error
+            raise MirrorDamaged(f"{Path(self.connection.filename).name}: {error}") from error
         finally:
             self.connection.set_progress_handler(None)
 

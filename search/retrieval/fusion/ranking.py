@@ -141,12 +141,9 @@ class Ranking:
             return ()
         details = self.details(stop, start)
         chunk_ids = unpack_ids(self.ids[start:stop])
-        ranked = enumerate(zip(chunk_ids, details, strict=True), start=start + 1)
         return tuple(
-            [
-                RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
-                for rank, (chunk_id, detail) in ranked
-            ]
+            RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
+            for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=start + 1)
         )
 
     def details(self, stop: int, start: int = 0) -> list[RetrievalDetail]:

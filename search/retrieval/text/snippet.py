@@ -351,7 +351,8 @@ def _slice(text: str, found: Iterable[_Found], begin: int, high: int, lead: int,
     low, before = begin - lead, -2
     marks: list[Highlight] = []
     for start, end in [(start, end) for start, end, _ in found if start <= high and end >= begin]:
-        if start <= before or (start == before + 1 and _is_symbol(text[before])):
+        is_next = start == before + 1 and not (text[before].isspace() or has_token(text[before]))
+        if start <= before or is_next:
             start, end = marks.pop()[0], max(before, end)
         marks.append((start, end))
         before = end
@@ -361,7 +362,3 @@ def _slice(text: str, found: Iterable[_Found], begin: int, high: int, lead: int,
         if start < high and end > begin
     ]
     return _ELLIPSIS * lead + text[begin:high].replace(SEPARATOR, "·") + _ELLIPSIS * tail, inside
-
-
-def _is_symbol(character: str) -> bool:
-    return not (character.isspace() or has_token(character))

@@ -65,8 +65,7 @@ _WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u20
 # The first letters that aren't Latin, Greek, Cyrillic or Armenian.
 _BEYOND_ACCENTS: Final = "\u0590"
 # Characters that don't end a word: combining marks and invisible ones.
-_SPACED_MARKS = _category_ranges("M", _SPACED_CODES)
-_INNER = INVISIBLE + _SPACED_MARKS
+_INNER = INVISIBLE + _category_ranges("M", _SPACED_CODES)
 # Signs that writers may omit: accents except the breve of й, Hebrew points, Arabic vowel signs, invisible
 # characters, the colour of an emoji's skin.
 _OPTIONAL_MARKS = re.compile(
@@ -145,7 +144,7 @@ ASCII_RUN = re.compile(f"([A-Za-z0-9]+{_SUFFIX}|{_DOT_NET})")
 _OF_UNSPACED = re.compile(f"[{_UNSPACED}]")
 #: What stands in the same word, or run, before a character, in a text that is read backwards.
 BEFORE_UNSPACED = re.compile(f"[{_UNSPACED}]*")
-BEFORE_SPACED = re.compile(f"(?:[^\\W_{_UNSPACED}]|[\u00ad{_SPACED_MARKS}{_MARKS_BEYOND}])*")
+BEFORE_SPACED = re.compile(f"(?:[^\\W_{_UNSPACED}]|[{_INNER}{_MARKS_BEYOND}])*")
 _FIRST_UNSPACED: Final = chr(_UNSPACED_BLOCKS[0][0])
 _BREAK = "[ \t\r\u3000]*\n[ \t\r\u3000]*"
 #: What stands within a word and is no part of it: invisible characters, a line break of an unspaced script.
