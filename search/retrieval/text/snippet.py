@@ -88,6 +88,7 @@ def sentence_starts(text: str, start: int = 0, stop: int = sys.maxsize) -> list[
 
 # By code point: that of the folded character, 0 where it is not known yet.
 _FOLDED = np.zeros(sys.maxunicode + 1, "<u4")
+_is_single = re.compile(".", re.DOTALL).fullmatch
 
 
 def _fold_characters(text: str) -> str:
@@ -95,10 +96,9 @@ def _fold_characters(text: str) -> str:
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     folded = _FOLDED[codes]
     if not folded.all():
-        for each in {*text}:
-            _FOLDED[ord(each)] = ord(
-                next((form for form in (fold(each), each.lower()) if len(form) == 1), each)
-            )
+        for code in {*codes[folded == 0].tolist()}:
+            forms = fold(chr(code)), chr(code).lower(), chr(code)
+            _FOLDED[code] = ord(next(filter(_is_single, forms)))
         folded = _FOLDED[codes]
     octets: bytes = folded.tobytes()
     return octets.decode("utf-32-le", "surrogatepass")
