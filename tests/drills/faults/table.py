@@ -289,8 +289,8 @@ FAULTS = (
     Fault(
         name="highlight of a snippet unescaped in offsets of bytes",
         file="search/analysis/tokens.py",
-        right="    if word.isascii():\n        return tuple((low, high, tuple(terms))",
-        wrong="    if True:\n        return tuple((low, high, tuple(terms))",
+        right="    if word.isascii():\n        return tuple([(low, high, tuple(terms))",
+        wrong="    if True:\n        return tuple([(low, high, tuple(terms))",
         tests=_RETRIEVAL,
     ),
 )
