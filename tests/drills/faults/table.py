@@ -274,7 +274,7 @@ FAULTS = (
     ),
     Fault(
         name="link out of a folder followed",
-        file="ingest/connectors/folder_source.py",
+        file="ingest/connectors/folder_kind.py",
         right="                if os.path.commonpath([self._root, target]) != self._root:",
         wrong="                if False:",
         tests=("unit/ingest", "integration/ingest"),

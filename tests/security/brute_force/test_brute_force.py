@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from kebab.http.rate_limits.limiter import limiter
+from kebab.http.rate_limits.rules import limiter
 from kebab.identity.models import ApiToken, Membership, Role, User
 from kebab.identity.tokens import mint_token, verify_token
 from kebab.tenancy.roles import owner_connection

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from ingest.connectors.folder_source import FolderSource
+from ingest.connectors.folder_kind import FolderSource
 from ingest.exports.found import ExportSource
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from kebab.identity.reader import OPERATOR

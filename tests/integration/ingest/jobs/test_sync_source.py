@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from ingest.connectors.folder_source import FolderSource
+from ingest.connectors.folder_kind import FolderSource
 from ingest.connectors.kinds import connect
 from ingest.connectors.types import OpenOptions
 from ingest.digest.digester import Digester

@@ -10,8 +10,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.handlers.asgi import ASGIRequest
 
 from kebab.errors import NotFound
-from kebab.http.admission import callers as callers_module
-from kebab.http.admission.callers import Callers
+from kebab.http.admission import gate as callers_module
+from kebab.http.admission.gate import Callers
 from kebab.identity.caller import access_of_request, caller_of
 from kebab.identity.tokens import mint_token
 from tests.support.actors import make_member

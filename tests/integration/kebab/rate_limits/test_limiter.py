@@ -13,7 +13,7 @@ from limits import parse
 from limits.storage import MemoryStorage
 
 import kebab.settings as shipped  # what the suite hasn't changed
-from kebab.http.rate_limits.limiter import Limiter, redis_for_limits
+from kebab.http.rate_limits.rules import Limiter, redis_for_limits
 
 THREE = parse("3/minute")
 
@@ -132,7 +132,7 @@ class SlowStorage(MemoryStorage):
 
 
 def test_threads_share_a_limiter_without_redis(name, monkeypatch):
-    monkeypatch.setattr("kebab.http.rate_limits.limiter.MemoryStorage", SlowStorage)
+    monkeypatch.setattr("kebab.http.rate_limits.rules.MemoryStorage", SlowStorage)
     limiter = new_limiter()
     limiter._own.storage.timer.join()
     with (

@@ -5,7 +5,7 @@ from django.contrib.auth import get_user
 from django.test import Client
 from rest_framework.test import APIClient
 
-from kebab.http.rate_limits.limiter import Limiter
+from kebab.http.rate_limits.rules import Limiter
 from kebab.identity.models import Role, User
 from kebab.identity.tokens import mint_token
 from tests.support.actors import make_member, make_workspace

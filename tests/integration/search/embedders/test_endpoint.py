@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from search.embedders.endpoint import EndpointEmbedder
+from search.embedders.endpoint import BadAnswer, EndpointEmbedder, parse_vectors
 from search.embedders.registry import create_embedder
-from search.embedders.response_parser import BadAnswer, parse_vectors
 from search.endpoints.settings import embed_endpoint
 from search.retrieval.deadline import limit_time
 from search.retrieval.errors import EmbedderUnavailable

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.connectors.folder_source import walk_folder
+from ingest.connectors.folder_kind import walk_folder
 from ingest.connectors.types import FoundFile
 from ingest.connectors.walk_rules import WalkRules
 

@@ -8,7 +8,7 @@ import pytest
 
 from ingest.connectors import folder_source, ignore
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.folder_source import FolderSource, walk_folder
+from ingest.connectors.folder_kind import FolderSource, walk_folder
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, SkipReason, WalkRules
 from ingest.skip_messages import explanations

@@ -8,16 +8,13 @@ import numpy as np
 import onnx
 import pytest
 
-from search.embedders.bert.e5_file import E5File
 from search.embedders.bert.embedder import LocalEmbedder
-from search.embedders.bert.english import ENGLISH
+from search.embedders.bert.english import DAMPING, ENGLISH
 from search.embedders.bert.graph import build_graph
 from search.embedders.bert.graph_file import graph_folder
 from search.embedders.bert.model import STRIDE, LocalModel
-from search.embedders.bert.multilingual import MULTILINGUAL
+from search.embedders.bert.multilingual import MULTILINGUAL, E5File, UnigramTokenizer
 from search.embedders.bert.session import open_session
-from search.embedders.bert.smoothquant import DAMPING
-from search.embedders.bert.unigram import UnigramTokenizer
 
 Forward = Callable[[str], np.ndarray]
 _erf = np.vectorize(math.erf, otypes=[np.float32])

@@ -3,8 +3,7 @@
 import pytest
 
 from search.embedders.endpoint import identity_of
-from search.embedders.model_catalogue import traits_of
-from search.embedders.spec import parse_spec
+from search.embedders.spec import parse_spec, traits_of
 
 
 def test_specs_are_parsed_or_refused_without_their_secrets(subtests):

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from search.embedders.bert.e5_file import E5File
-from search.embedders.bert.multilingual import MULTILINGUAL
-from search.embedders.bert.unigram import BEGIN, END, UNKNOWN, UnigramTokenizer, write_pieces
+from search.embedders.bert.multilingual import (
+    BEGIN,
+    END,
+    MULTILINGUAL,
+    UNKNOWN,
+    E5File,
+    UnigramTokenizer,
+    write_pieces,
+)
 
 _PIECES = ("<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "b", "ab", "\u2581ab", "bab", "\u2581c")
 _SCORES = (0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -3.0, -4.0, -4.5, -5.0, -4.0)
