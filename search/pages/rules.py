@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final
 from django import forms
 from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -155,12 +154,10 @@ def _find_by_name(
     documents: "QuerySet[Document]", names: Collection[str]
 ) -> dict[str, list[tuple[uuid.UUID, str]]]:
     """Return id and path of the documents with each of these titles, in any case, or paths."""
-    if not names:
-        return {}
-    folded = documents.annotate(folded=Lower("title"))
-    matching = folded.filter(Q(folded__in=[name.lower() for name in names]) | Q(path__in=names))
+    matching = documents.filter(Q(title_folded__in=[name.lower() for name in names]) | Q(path__in=names))
     found: dict[str, list[tuple[uuid.UUID, str]]] = {name: [] for name in names}
-    for doc_id, path, title in matching.order_by("path").values_list("doc_id", "path", "folded")[:_MATCHES]:
+    rows = matching.order_by("path").values_list("doc_id", "path", "title_folded")[:_MATCHES] if names else ()
+    for doc_id, path, title in rows:
         for name in names:
             if name == path or name.lower() == title:
                 found[name].append((doc_id, path))
