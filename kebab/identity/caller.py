@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from kebab.database.querysets import first_or_not_found
 from kebab.errors import Forbidden, NotFound
@@ -322,17 +323,24 @@ class Need:
         scope = "any scope" if self.scope == "any" else f"the scope {self.scope.value}"
         return f"the role {self.role.value}, and of {tool} {scope}"
 
-    def check(self, access: Access) -> str:
-        """Return a sentence with the reason why access is granted. Raises Forbidden, naming what is missing.
+    def check(self, access: Access) -> None:
+        """Raise Forbidden, naming what is missing, unless access is granted.
 
         Callers know already that the workspace exists.
         """
         if access.role is None:
-            return self._check_token(access)
-        reason = f"The role is {access.role.value}; this needs {self.role.value}."
-        if access.role.level < self.role.level:
-            raise Forbidden(reason)
-        return reason if access.caller.personal_token is None else self._check_scope(access)
+            if access.token is not None and access.token.filters and not self.filters:
+                raise Forbidden(_("This token has filters, so it may only search."))
+            if self.is_personal:
+                raise Forbidden(_("Only a person may do this, or a tool with a personal token."))
+            self._check_scope(access)
+        elif access.role.level < self.role.level:
+            raise Forbidden(
+                _("Needs the role %(needed)s; this one is %(role)s.")
+                % {"needed": self.role.label, "role": access.role.label}
+            )
+        elif access.caller.personal_token is not None:
+            self._check_scope(access)
 
     def allows(self, access: Access) -> bool:
         """Return whether access is granted."""
@@ -342,21 +350,12 @@ class Need:
             return False
         return True
 
-    def _check_token(self, access: Access) -> str:
-        if access.token is not None and access.token.filters and not self.filters:
-            raise Forbidden("This token has filters, so it may only search.")
-        if self.is_personal:
-            raise Forbidden("Only a person may do this, or a tool with a personal token.")
-        return self._check_scope(access)
-
-    def _check_scope(self, access: Access) -> str:
+    def _check_scope(self, access: Access) -> None:
         if self.scope == "any":
             if not access.scopes:
-                raise Forbidden("This token lacks any scope, so it may do nothing.")
-            return "The token has a scope."
-        if self.scope not in access.scopes:
-            raise Forbidden(f"This token lacks the scope {self.scope.value}.")
-        return f"The token has the scope {self.scope.value}."
+                raise Forbidden(_("This token lacks any scope, so it may do nothing."))
+        elif self.scope not in access.scopes:
+            raise Forbidden(_("This token lacks the scope %(scope)s.") % {"scope": self.scope.value})
 
 
 #: For all members, owners and admins, and owners alone, who have signed in or whose tool administers.

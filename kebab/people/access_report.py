@@ -12,6 +12,11 @@ from functools import cache
 
 from django.contrib.auth.backends import ModelBackend
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kebab.contributions import contributions
 from kebab.database.querysets import first_or_not_found
@@ -129,9 +134,12 @@ class ReportRequest:
         if self.access is None:
             return False, self.barred
         try:
-            return True, need.check(self.access)
+            need.check(self.access)
         except Forbidden as error:
             return False, str(error)
+        if self.access.role is None:
+            return True, _("The token has the scope %(scope)s.") % {"scope": need.scope}
+        return True, _("The role %(role)s includes it.") % {"role": self.access.role.label}
 
     def operation_refusal(self, method: str, route: str) -> str:
         """Return the reason why the caller may not use an operation like GET `/sources/{source_id}`."""
@@ -174,24 +182,33 @@ class AccessReport:
 #: Returns the items as the caller sees them, up to one more than MAX_ITEMS.
 Explainer = Callable[[ReportRequest], Sequence[ItemAccess]]
 
-_NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
-    Need(role=Role.VIEWER, scope="any"): ("browse", "see sources, versions, jobs and their events"),
-    Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True): ("find", "search"),
-    Need(role=Role.VIEWER, scope=TokenScope.SEARCH): ("search", "read documents, and what leads to them"),
-    Need(role=Role.VIEWER, scope=TokenScope.SEARCH, is_personal=True): ("save", "save searches, for oneself"),
-    Need(role=Role.VIEWER, scope=TokenScope.ASK): ("ask", "ask questions"),
+_NAMES_OF_NEEDS: dict[Need, tuple[str, Promise]] = {
+    Need(role=Role.VIEWER, scope="any"): ("browse", gettext_lazy("See sources, versions and activity")),
+    Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True): ("find", gettext_lazy("Search")),
+    Need(role=Role.VIEWER, scope=TokenScope.SEARCH): ("search", gettext_lazy("Read documents")),
+    Need(role=Role.VIEWER, scope=TokenScope.SEARCH, is_personal=True): (
+        "save",
+        gettext_lazy("Save searches"),
+    ),
+    Need(role=Role.VIEWER, scope=TokenScope.ASK): ("ask", gettext_lazy("Ask questions")),
     Need(role=Role.EDITOR, scope=TokenScope.INGEST): (
         "ingest",
-        "add, change and delete sources and documents",
+        gettext_lazy("Add, change and delete sources and documents"),
     ),
-    Need(role=Role.ADMIN, scope=TokenScope.MANAGE): ("manage", "change settings and the embedding model"),
-    Need(role=Role.ADMIN, scope=TokenScope.MANAGE, is_personal=True): ("rules", "change search rules"),
+    Need(role=Role.ADMIN, scope=TokenScope.MANAGE): (
+        "manage",
+        gettext_lazy("Change settings and the embedding model"),
+    ),
+    Need(role=Role.ADMIN, scope=TokenScope.MANAGE, is_personal=True): (
+        "rules",
+        gettext_lazy("Change search rules"),
+    ),
     ADMINS: (
         "members",
-        "manage members, groups, invitations and tokens; see audit",
+        gettext_lazy("Manage members, groups, invitations and tokens; read the audit log"),
     ),
-    MEMBERS: ("leave", "end one's own membership"),
-    OWNERS: ("own", "delete the workspace"),
+    MEMBERS: ("leave", gettext_lazy("Leave the workspace")),
+    OWNERS: ("own", gettext_lazy("Delete the workspace")),
 }
 
 
@@ -241,19 +258,21 @@ def explain_access(
 def _admit(workspace: Workspace, caller: Caller) -> tuple[Access | None, str]:
     """Return the access of `caller` and an empty string, or None and the reason."""
     if caller.user is not None and not ModelBackend().user_can_authenticate(caller.user):
-        return None, f"{caller.actor} has been deactivated and can't sign in."
+        return None, _("%(who)s has been deactivated and can't sign in.") % {"who": caller.actor}
     if caller.token is not None and not caller.token.is_usable:
-        return None, f"This token {_describe_end(caller.token)} and opens nothing."
+        return None, _describe_end(caller.token)
     try:
         return caller_access(caller, str(workspace.pk)), ""
     except NotFound:
-        return None, f"{caller.actor} doesn't belong to {workspace.slug}, which doesn't exist for them."
+        return None, _("%(who)s is no member of this workspace.") % {"who": caller.actor}
 
 
 def _describe_end(token: ApiToken) -> str:
-    if token.revoked_at is not None:
-        return f"was revoked on {token.revoked_at:%Y-%m-%d at %H:%M} UTC"
-    return f"expired on {token.expires_at:%Y-%m-%d at %H:%M} UTC"
+    end = token.revoked_at or token.expires_at
+    text = (
+        _("This token was revoked on %(end)s.") if token.revoked_at else _("This token expired on %(end)s.")
+    )
+    return text % {"end": date_format(localtime(end), "SHORT_DATETIME_FORMAT")}
 
 
 def _permissions(request: ReportRequest) -> Iterator[Permission]:
@@ -265,7 +284,7 @@ def _permissions(request: ReportRequest) -> Iterator[Permission]:
         is_allowed, why = request.answer(need)
         yield Permission(
             name=name,
-            means=means,
+            means=str(means),
             is_allowed=is_allowed,
             why=why,
             operations=tuple(map(str, allowing)),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from kebab.identity.models import Group
 from kebab.identity.reader import Reader
@@ -86,7 +88,8 @@ class _ReportBuilder:
             name=document.path,
             is_visible=may_read,
             is_searchable=may_read,
-            why=f"In the source {source.key}. {self._why(source, is_readable)}",
+            why=_("In the source %(source)s.") % {"source": source.key}
+            + f" {self._why(source, is_readable)}",
         )
 
     def _why(self, source: Any, is_readable: bool) -> str:
@@ -98,17 +101,21 @@ class _ReportBuilder:
     def _describe_restriction(self, source: Any, is_readable: bool) -> str:
         readers = readers_of(source)
         if readers is None:
-            return "Open to all members."
+            return _("Open to all members.")
         if not readers:
-            return "Restricted, and no group reads it: only owners and admins do."
+            return _("Restricted, and no group reads it: only owners and admins do.")
         mine = _reader(self.request).groups.intersection(readers) if is_readable else ()
         if mine:
-            relation = f"is in {self._join_names(mine)}"
+            sentence = _("Restricted to %(groups)s; is in %(mine)s.")
         elif is_readable:
-            relation = "owners and admins read all"
+            sentence = _("Restricted to %(groups)s; owners and admins read all.")
         else:
-            relation = "is in none of them" if len(readers) > 1 else "is not in it"
-        return f"Restricted to {self._join_names(readers)}; {relation}."
+            sentence = ngettext(
+                "Restricted to %(groups)s; is not in it.",
+                "Restricted to %(groups)s; is in none of them.",
+                len(readers),
+            )
+        return sentence % {"groups": self._join_names(readers), "mine": self._join_names(mine)}
 
     def _join_names(self, ids: Any) -> str:
         return ", ".join(sorted(self.names[group] for group in ids))
