@@ -336,7 +336,7 @@ class Need:
             self._check_scope(access)
         elif access.role.level < self.role.level:
             raise Forbidden(
-                _("Needs the role %(needed)s; this one is %(role)s.")
+                _("Needs the role %(needed)s, not %(role)s.")
                 % {"needed": self.role.label, "role": access.role.label}
             )
         elif access.caller.personal_token is not None:

@@ -196,7 +196,7 @@ def test_access_of_a_member_and_of_a_token_is_shown(at, viewer, workspace):
     tool = text_of(at.get(f"/w/handbook/tokens/{token.pk}/access"))
     mistyped = at.get(f"/w/handbook/people/{viewer.pk}/access", {"source": "wikki"})
 
-    assert "vera@example.org" in member and "admin" in member
+    assert "vera@example.org" in member and "Needs the role Admin" in member
     assert "wiki" in member and "wiki" in tool
     assert "scope ask" in tool
     assert 'value="wikki"' in markup_of(mistyped)
