@@ -264,7 +264,7 @@ def _admit(workspace: Workspace, caller: Caller) -> tuple[Access | None, str]:
     try:
         return caller_access(caller, str(workspace.pk)), ""
     except NotFound:
-        return None, _("%(who)s is no member of this workspace.") % {"who": caller.actor}
+        return None, _("%(who)s is not a member of this workspace.") % {"who": caller.actor}
 
 
 def _describe_end(token: ApiToken) -> str:

@@ -147,8 +147,8 @@ FAULTS = (
     Fault(
         name="token scope ignored",
         file="kebab/identity/caller.py",
-        right="        if self.scope not in access.scopes:",
-        wrong="        if not access.scopes:",
+        right="        elif self.scope not in access.scopes:",
+        wrong="        elif not access.scopes:",
         tests=("integration/kebab", "security/leaks/test_scopes.py"),
     ),
     Fault(

@@ -103,9 +103,9 @@ def test_caller_without_entry_is_barred_from_everything(workspace):
     expired, _ = mint_token(workspace, scopes=["search"], expires_at=timezone.now() - timedelta(days=1))
     foreign, _ = mint_token(make_workspace(), scopes=["search"])
 
-    assert "no member" in refusal_reason(workspace, Caller(user=make_person()))
+    assert "not a member" in refusal_reason(workspace, Caller(user=make_person()))
     assert "deactivated" in refusal_reason(workspace, Caller(user=member))
-    for token, why in ((revoked, "revoked"), (expired, "expired"), (foreign, "no member")):
+    for token, why in ((revoked, "revoked"), (expired, "expired"), (foreign, "not a member")):
         assert why in refusal_reason(workspace, Caller(token=readable_tokens().get(pk=token.pk)))
 
 
