@@ -33,7 +33,7 @@ _MESSAGES: Final = (
     NOTHING_THERE,
     UNEXPECTED_ANSWER,
     _("robots.txt of %(error)s"),
-    _("%(host)s can't be found, or is not public; check the address, or ask the operator to allow it."),
+    _("%(host)s can't be found, or is not public; check it, or add its name to KEBAB_PRIVATE_HOSTS."),
     _("%(host)s can't be reached."),
     _("%(host)s did not answer in time."),
     _("%(host)s shows a certificate that can't be trusted, or speaks no TLS."),

@@ -81,7 +81,7 @@ _TRANSLATED_IPV4 = ipaddress.IPv6Network("64:ff9b::/96")
 _LOOPBACK_NAME = "localhost"
 _USER = re.compile(r"://[^/?#]*@")
 # One message for both failures, or it would reveal which internal names exist.
-_NOT_PUBLIC = "can't be found, or is not public; check the address, or ask the operator to allow it"
+_NOT_PUBLIC = "can't be found, or is not public; check it, or add its name to KEBAB_PRIVATE_HOSTS"
 
 
 def resolve_permitted(

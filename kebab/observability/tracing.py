@@ -101,8 +101,6 @@ _tracing: Any = None
 def begin() -> None:
     """Start tracing in this process, if it is configured; a forked child must call it again."""
     global _tracing
-    from kebab.observability.tracing import create_tracing  # settings are ready once a process begins
-
     _tracing = create_tracing(own_role())
 
 

@@ -25,7 +25,7 @@ from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_
 from search.retrieval.outdated import is_asked_for
 from search.retrieval.query.conditions import one_of
 from search.retrieval.text.unicode_scripts import count_words, words_of
-from search.retrieval.types import Group, Mode, SearchQuery
+from search.retrieval.types import Group, Mode, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
 
@@ -190,10 +190,10 @@ def _fold_copies(
     older: Mapping[str, tuple[str, ...]] = {}
     ranked, keys = lower_headings(ranked, keys)
     if keys.outdated is not None:
-        # A list of documents without words has all of them.
+        # A list in another order has all documents.
         is_asked: Callable[[str], bool] = partial(is_asked_for, words_of(query.text))
         ranked, keys, older = lower_outdated(
-            ranked, keys, is_asked_for=_is_any if query.is_listing else is_asked, now=time.time()
+            ranked, keys, is_asked_for=is_asked if query.sort is Sort.RELEVANCE else _is_any, now=time.time()
         )
     return *fold_copies(ranked, keys), older
 

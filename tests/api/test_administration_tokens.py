@@ -174,12 +174,12 @@ def test_remote_command_line_administers(workspace, owner, monkeypatch):
     run_json("api", "POST", "/workspaces/{ws}/rules", "--data", json.dumps(rule))
     hook = {"url": "https://hooks.example.org/kebab", "events": ["job.finished"]}
     run_json("api", "POST", "/workspaces/{ws}/webhooks", "--data", json.dumps(hook))
-    assert run_json("list", "members")["rows"][0]["email"] == owner.email
-    assert run_json("list", "tokens")["rows"][0]["created_by"] == owner.email
-    assert run_json("list", "invitations")["rows"][0]["invited_by"] == owner.email
-    assert run_json("list", "rules")["rows"][0]["words"] == ["car", "lorry"]
-    assert run_json("list", "webhooks")["rows"][0]["url"] == hook["url"]
-    assert {row["actor"] for row in run_json("list", "audit")["rows"]} == {owner.email}
+    assert run_json("list", "members")["results"][0]["email"] == owner.email
+    assert run_json("list", "tokens")["results"][0]["created_by"] == owner.email
+    assert run_json("list", "invitations")["results"][0]["invited_by"] == owner.email
+    assert run_json("list", "rules")["results"][0]["words"] == ["car", "lorry"]
+    assert run_json("list", "webhooks")["results"][0]["url"] == hook["url"]
+    assert {row["actor"] for row in run_json("list", "audit")["results"]} == {owner.email}
 
 
 def test_token_lets_nobody_sign_in(workspace, settings):

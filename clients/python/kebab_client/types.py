@@ -124,6 +124,8 @@ class UploadOptions(TypedDict, total=False):
     lang: str
     trust_level: Trust
     metadata: Mapping[str, Any]
+    status: str
+    superseded_by: str
 
 
 class NewText(UploadOptions):

@@ -8,6 +8,10 @@ _NAMES = {"apitoken": "token_scopes_known", "personaltoken": "personal_token_sco
 
 
 class Migration(migrations.Migration):
+    atomic = False  # one table at a time
+    safe_because = dict.fromkeys(
+        range(3 * len(_NAMES)), "tokens are few, and the version before writes none of the new scope"
+    )
     dependencies = [("people", "0010_personal_tokens")]
 
     operations = [

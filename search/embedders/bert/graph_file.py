@@ -13,33 +13,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from onnx import TensorProto
-from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from kebab.runtime.durable_files import hold_exclusively, sync_to_disk
 from search.embedders.bert.model import STRIDE, LocalModel
 from search.embedders.bert.models import LOCAL_MODELS
 from search.embedders.bert.session import open_session, pack_graph
 from search.retrieval.errors import EmbedderUnavailable
-
-
-def quantise(exact: Path, quantised: Path) -> None:
-    """Write the graph `exact` to `quantised` with int8 tables and products, and dynamically quantised inputs.
-
-    Each output channel has its own scale: one for a whole matrix reduced the mean cosine to float32 from
-    0.994 to 0.938. Weights have seven bits: with eight, processors without VNNI clip sums of products (up to
-    18 % off in the first layer), and the same text would get another vector on another machine.
-    """
-    quantize_dynamic(
-        exact,
-        quantised,
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        reduce_range=True,
-        # Shape inference does not know onnxruntime's own operators; their outputs are float32.
-        extra_options={"DefaultTensorType": TensorProto.FLOAT},
-    )
-
 
 _REFERENCE_TOLERANCE = 1e-4
 # The reference sentences have 0.995 to 0.997.
@@ -107,7 +86,7 @@ def _build_quantised(model: LocalModel, scratch: Path) -> Path:
     import onnx
 
     from search.embedders.bert.graph import build_graph
-    from search.embedders.bert.graph_file import quantise
+    from search.embedders.bert.quantise import quantise
 
     exact, quantised, made = scratch / "exact.onnx", scratch / "quantised.onnx", scratch / "made"
     made.mkdir()

@@ -35,6 +35,7 @@ BY_ID = [
     ("/jobs/{job}/events", "get", None),
     ("/jobs/{job}/cancel", "post", None),
     ("/jobs/{job}/retry", "post", None),
+    ("/jobs/{job}/dismiss", "post", None),
     ("/quarantine/{entry}", "delete", None),
     ("/quarantine/{entry}/retry", "post", None),
 ]

@@ -14,8 +14,8 @@ from kebab.exit_codes import Exit
 NEEDS: Needs = "servers"
 EXAMPLES = ("kebab list sources", "kebab list documents --workspace handbook --limit 1000 --json")
 Row = dict[str, Any]
-# Kinds that no list of the API has.
-_WITHOUT_API = frozenset({"libraries", "spaces"})
+# Kinds that no list of pages of the API has.
+_WITHOUT_API = frozenset({"libraries", "rules", "spaces"})
 _MOST_ROWS = 10_000
 _DEFAULT_ROWS = 1_000
 

@@ -65,7 +65,7 @@ def test_missing_or_wrong_credentials_are_401(workspace):
 def test_missing_scope_or_role_is_403_and_named(workspace):
     for client, lacks in (
         (token_client(workspace, "search"), "ingest"),
-        (member_client(workspace), "editor"),
+        (member_client(workspace), "Editor"),
     ):
         response = client.post(notes(workspace), {"text": "a"}, format="json")
         assert status_and_code(response) == (403, "forbidden")

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from ingest.connectors import folder_source, ignore
+from ingest.connectors import folder_kind, ignore
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder_kind import FolderSource, walk_folder
 from ingest.connectors.types import FoundFile, SkippedFile
@@ -221,7 +221,7 @@ def test_unreadable_directory_or_missing_root_fails_the_listing(tmp_path, monkey
             raise PermissionError(13, "Permission denied", path)
         return scan(path)
 
-    monkeypatch.setattr(folder_source.os, "scandir", scandir)
+    monkeypatch.setattr(folder_kind.os, "scandir", scandir)
     walk = walk_folder(tmp_path)
     assert next(walk).path == "a/x.md"
     with pytest.raises(ListingFailed):
@@ -257,7 +257,7 @@ def test_file_that_grew_while_it_is_opened_is_read_whole(tmp_path, monkeypatch):
         fields[stat.ST_SIZE] = 3
         return os.stat_result(fields, {"st_mtime_ns": 1})
 
-    monkeypatch.setattr(folder_source.os, "fstat", stat_of_old_file)
+    monkeypatch.setattr(folder_kind.os, "fstat", stat_of_old_file)
     assert FolderSource(tmp_path).read("a.md").content == b"0123456789"
 
 

@@ -78,7 +78,7 @@ def test_private_address_receives_no_request(workspace, repository, settings, mo
     settings.KEBAB_PRIVATE_HOSTS = frozenset()
     with git_host(repository.root.parent) as host:
         port = host.server_port
-        assert "ask the operator" in failure(source_of(workspace, f"https://127.0.0.1:{port}/origin/.git"))
+        assert "KEBAB_PRIVATE_HOSTS" in failure(source_of(workspace, f"https://127.0.0.1:{port}/origin/.git"))
         Source.objects.update(config={"url": f"https://git.example.org:{port}/origin/.git"})
         monkeypatch.setattr(LOOK_UP, lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", port))])
         assert "is not public" in failure(Source.objects.get())
