@@ -14,8 +14,8 @@ WORKSPACE = "demo"
 #: Queries that the start page offers, each with the document that it should find first.
 EXAMPLES: Final[Mapping[str, str]] = {
     "How do I connect to the VPN?": "handbook/it/vpn.md",
-    "When does my salary arrive?": "handbook/people/pay-dates.md",
-    "Tamsin Hocking": "handbook/people/directory.html",
+    "When is the salary paid?": "handbook/people/pay-dates.md",
+    "Who is head of IT?": "handbook/people/directory.html",
     "error CW-207": "handbook/it/vpn-troubleshooting.md",
     "Wann verfällt der Resturlaub?": "handbook/de/urlaub.md",
     "congés payés": "handbook/fr/conges-payes.md",
