@@ -132,7 +132,8 @@ def hits_by_vector(client: Client) -> bytes:
     for hit in chain.from_iterable(found):
         for name in ("index_version", *ADDED):
             hit.pop(name, None)
-        hit["retrieval"].pop("pinned", None)
+        for name in ("outdated", "pinned"):
+            hit["retrieval"].pop(name, None)
     return json.dumps(found).encode() if all(found) else b""
 
 
