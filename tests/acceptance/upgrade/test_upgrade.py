@@ -37,8 +37,8 @@ QUERIES = ("heron", "fish", "where do birds nest", "calls in spring")
 MODES = ("lexical", "vector", "hybrid")
 #: Fields of documents and hits that the earlier releases don't have.
 ADDED = (
-    *("also_in", "author", "date", "metadata", "older", "omissions", "outdated", "related", "replaced_by"),
-    *("section_count", "sections", "text"),
+    *("also_in", "author", "date", "metadata", "older", "omissions", "other_language", "outdated", "related"),
+    *("replaced_by", "section_count", "sections", "text"),
 )
 # Jobs that a killed worker held wait for the end of their lease, of 45 s, before they are read and embedded.
 LEASES_S = 180.0
