@@ -36,10 +36,6 @@ def named(pair):
     set_names(pair, "")
 
 
-def found(result):
-    return result.status
-
-
 def test_write_without_a_synchronous_standby_is_refused(pair, workspace, settings, named):
     client = token_client(workspace, "search", "ingest", "manage")
     settings.KEBAB_REQUIRE_SYNCHRONOUS_STANDBY = True
@@ -48,12 +44,12 @@ def test_write_without_a_synchronous_standby_is_refused(pair, workspace, setting
     assert refusal_of(refused) == (503, "not_replicated", None)
     assert refused["Retry-After"]
     assert client.get(address(workspace, "/search"), {"q": "alpha"}).status_code == 200
-    assert found(server_checks.check_replication()) is CheckStatus.FAILED
+    assert server_checks.check_replication().status is CheckStatus.FAILED
     with local_transaction():
         Workspace.objects.filter(pk=workspace.pk).update(name="Not waited for")
     named("*")
     assert client.post(address(workspace, "/documents"), rule, format="json").status_code in {201, 202}
-    assert found(server_checks.check_replication()) is CheckStatus.OK
+    assert server_checks.check_replication().status is CheckStatus.OK
     assert replication_rows()[0]["writes_wait_for_standby"]
 
 
@@ -69,7 +65,7 @@ def test_unconfirmed_commit_is_refused(pair, named):
 
 
 def test_guarantee_is_named(pair, monkeypatch):
-    assert found(server_checks.check_replication()) is CheckStatus.WARNING
+    assert server_checks.check_replication().status is CheckStatus.WARNING
     (standby,) = server_checks.check_standby()
     assert standby.status is CheckStatus.OK
     monkeypatch.setitem(scrape.settings.DATABASES["default"], "STANDBY", {})
