@@ -13,7 +13,9 @@ logger = logging.getLogger(__name__)
 _REDIS_LIMIT_S: Final = 0.5
 # A sorted set with the place as the score, so that a smaller one never replaces it.
 _RIGHTS: Final = "kebab:rights"
-_WRITTEN: Final = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
+# Not the place of the insertion: what was inserted after the change and not flushed may be lost with the
+# primary, and no standby would ever reach it.
+_FLUSHED: Final = "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::float8"
 
 
 def store_rights_place(*, is_change: bool = True) -> None:
@@ -26,7 +28,7 @@ def store_rights_place(*, is_change: bool = True) -> None:
     if connection.settings_dict.get("STANDBY") is None:
         return
     with connection.cursor() as cursor:
-        cursor.execute(_WRITTEN)
+        cursor.execute(_FLUSHED)
         (place,) = cursor.fetchone()
     try:
         with redis_client(_REDIS_LIMIT_S) as client:
