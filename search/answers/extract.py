@@ -131,7 +131,7 @@ def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
         return ()
     of_best = [each for each in sentences if each.n == ordered[0].hit.n] or sentences
     if found.nearest and coverage(words, [ordered[0].terms]) < MIN_COVERAGE:
-        nearest = found.nearest.nearest([f"{each.quote.context}\n{each.quote.verbatim}" for each in of_best])
+        nearest = found.nearest([f"{each.quote.context}\n{each.quote.verbatim}" for each in of_best])
         if nearest is not None:
             return (of_best[nearest],)
     open_words = _uncovered(words, titles[of_best[0].n])

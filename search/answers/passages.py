@@ -1,8 +1,9 @@
 """Retrieval for a question: hits, the texts of their passages, and the decision of the gates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -30,7 +31,7 @@ from search.context.types import BudgetUnit
 from search.embedders.bert.model import ENGLISH_MODEL, MULTILINGUAL_MODEL
 from search.embedders.configured import embedder_for_queries
 from search.engine.corpus import mirror_source
-from search.engine.nearest_sentences import NearestSentences
+from search.engine.nearest_sentences import find_nearest
 from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
 from search.mirror.files import MirrorError
@@ -84,8 +85,6 @@ def _contrast(score: float, other: float) -> float:
 
 #: Token budget of the passages of an extractive answer.
 EXTRACTIVE_TOKENS: Final = 8_000
-# Quotes of the best passage that are compared with a question which shares few words with it.
-_MOST_QUOTES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +122,7 @@ class RetrievalOutcome:
     #: As it was searched.
     question: Question
     #: Finds the text that is nearest to the question in meaning, where a model compares languages.
-    nearest: NearestSentences | None
+    nearest: Callable[[Sequence[str]], int | None] | None
     #: Whether no current page answers, so that outdated ones are among the passages.
     is_outdated: bool = False
 
@@ -177,7 +176,7 @@ def find_passages(
             if hits and not about
             else _refusal(workspace, evidence, request),
             question=question,
-            nearest=_nearest_sentences(workspace, scope, text) if passages else None,
+            nearest=_nearest_finder(workspace, scope, text) if passages else None,
         )
 
     current = [hit for hit in hits if not _is_outdated(hit, text)]
@@ -194,11 +193,13 @@ def _is_outdated(hit: SearchHit, asked: str) -> bool:
     return hit.outdated and not is_asked_for(words_of(asked), edition)
 
 
-def _nearest_sentences(workspace: Workspace, scope: SearchScope, text: str) -> NearestSentences | None:
+def _nearest_finder(
+    workspace: Workspace, scope: SearchScope, text: str
+) -> Callable[[Sequence[str]], int | None] | None:
     if scope.space is None or not scope.space.crosses_languages:
         return None
     embedder = embedder_for_queries(workspace, scope.space)
-    return None if embedder is None else NearestSentences(embedder, text, budget=_MOST_QUOTES)
+    return None if embedder is None else partial(find_nearest, embedder, text)
 
 
 def _strip_quotes(question: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -54,5 +54,17 @@ class Embedder(Protocol):
         """Return vectors of passages, (n, dim) float32 of length 1, in order.
 
         Raises: EmbedderUnavailable.
+        """
+        ...
+
+
+@runtime_checkable
+class WordEmbedder(Protocol):
+    """An embedder that gives the vectors of words, too."""
+
+    def word_vectors(self, text: str) -> np.ndarray | None:
+        """Return the vectors that the model begins with, (n, dim) float32, of n words or parts of them.
+
+        None for a model without any that are comparable across languages. Raises: EmbedderUnavailable.
         """
         ...

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from search.embedders.base import Embedder, SpaceIdentity
+from search.embedders.base import Embedder, SpaceIdentity, WordEmbedder
 
 DEFAULT_QUERIES: Final = 1_024
 #: longer queries are not cached, which bounds the memory of the keys
@@ -57,6 +57,10 @@ class CachedQueryEmbedder:
         Raises: EmbedderUnavailable.
         """
         return self._embedder.embed_passages(texts)
+
+    def word_vectors(self, text: str) -> np.ndarray | None:
+        """Return those of the wrapped embedder, uncached; None without any. Raises: EmbedderUnavailable."""
+        return self._embedder.word_vectors(text) if isinstance(self._embedder, WordEmbedder) else None
 
     def _remember(self, key: tuple[SpaceIdentity, str], vector: np.ndarray) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from search.embedders import configured
@@ -21,16 +22,16 @@ class TranslatingEmbedder(HashEmbedder):
     def __init__(self) -> None:
         super().__init__(256)
         self.space = replace(self.space, model=MULTILINGUAL_MODEL)
-        #: Passages it was given.
-        self.passages = 0
+        #: Texts whose words were compared.
+        self.compared = 0
 
     def embed_query(self, text):
         words = (word.strip(".,:;?!()") for word in text.casefold().split())
         return super().embed_query(" ".join(_ENGLISH.get(word, word) for word in words))
 
-    def embed_passages(self, texts):
-        self.passages += len(texts)
-        return super().embed_passages(texts)
+    def word_vectors(self, text):
+        self.compared += 1
+        return np.stack([self.embed_query(word) for word in text.split()])
 
 
 def use_translating_embedder(monkeypatch: pytest.MonkeyPatch) -> TranslatingEmbedder:

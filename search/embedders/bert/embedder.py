@@ -9,7 +9,7 @@ import numpy as np
 
 from search.embedders.bert.graph_file import GRAPH, ensure_graph
 from search.embedders.bert.model import DIM, LocalModel
-from search.embedders.bert.session import open_session
+from search.embedders.bert.session import EmbedOne, open_session
 
 
 class LocalEmbedder:
@@ -33,21 +33,23 @@ class LocalEmbedder:
         self._models_dir = models_dir
         self._threads = threads
         self._loading = Lock()
-        self._embed: Callable[[str], np.ndarray] | None = None
+        #: From a text to the graph's input, and from that to a vector.
+        self._loaded: tuple[Callable[[str], np.ndarray], EmbedOne] | None = None
 
     def embed_query(self, text: str) -> np.ndarray:
         """Return the vector of `text`, (384,) float32 of length 1. Raises: EmbedderUnavailable."""
-        return self._ensure_loaded()(self.space.query_prefix + text)
+        encode, embed_one = self._ensure_loaded()
+        return embed_one(encode(self.space.query_prefix + text))
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
         """Return the texts' vectors, (n, 384) float32 of length 1, in order. Raises: EmbedderUnavailable."""
         vectors = np.empty((len(texts), DIM), np.float32)
         if not texts:
             return vectors
-        embed, prefix = self._ensure_loaded(), self.space.passage_prefix
+        (encode, embed_one), prefix = self._ensure_loaded(), self.space.passage_prefix
 
         def fill(row: int) -> None:
-            vectors[row] = embed(prefix + texts[row])
+            vectors[row] = embed_one(encode(prefix + texts[row]))
 
         # The longest first, so that threads finish at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
@@ -56,10 +58,19 @@ class LocalEmbedder:
             list(threads.map(fill, rows))
         return vectors
 
-    def _ensure_loaded(self) -> Callable[[str], np.ndarray]:
+    def word_vectors(self, text: str) -> np.ndarray | None:
+        """Return the vectors of its words, (n, 384) float32; None if the graph has the table of words.
+
+        Raises: EmbedderUnavailable.
+        """
+        encode, _ = self._ensure_loaded()
+        words = encode(text)[0]
+        # Without the marks at both ends.
+        return words[1:-1] if words.ndim > 1 else None
+
+    def _ensure_loaded(self) -> tuple[Callable[[str], np.ndarray], EmbedOne]:
         with self._loading:
-            if self._embed is None:
+            if self._loaded is None:
                 folder = ensure_graph(self._model, self._models_dir)
-                encode, embed_one = self._model.load_encoder(folder), open_session(folder / GRAPH)
-                self._embed = lambda text: embed_one(encode(text))
-            return self._embed
+                self._loaded = self._model.load_encoder(folder), open_session(folder / GRAPH)
+            return self._loaded

@@ -42,11 +42,11 @@ def test_hit_in_another_language_says_so_and_shows_its_nearest_sentence(filled):
 
 
 def test_sentences_are_compared_for_other_languages_only(filled, embedder):
-    before = embedder.passages
+    before = embedder.compared
     ask(filled, "When does the canteen open?", Mode.HYBRID, snippet_chars=80)
     ask(filled, QUESTION, Mode.LEXICAL, snippet_chars=80)
     ask(filled, QUESTION, Mode.HYBRID, snippet_chars=5_000)  # the whole passage fits
-    assert embedder.passages == before
+    assert embedder.compared == before
 
 
 @pytest.mark.parametrize(
