@@ -19,6 +19,7 @@ class CachedQueryEmbedder:
 
     def __init__(self, embedder: Embedder, *, max_queries: int = DEFAULT_QUERIES) -> None:
         self._embedder = embedder
+        self._word_vectors = embedder.word_vectors if isinstance(embedder, WordEmbedder) else None
         self._max_queries = max_queries
         self._vectors: OrderedDict[tuple[SpaceIdentity, str], np.ndarray] = OrderedDict()
         self._lock = Lock()
@@ -60,7 +61,7 @@ class CachedQueryEmbedder:
 
     def word_vectors(self, text: str) -> np.ndarray | None:
         """Return those of the wrapped embedder, uncached; None without any. Raises: EmbedderUnavailable."""
-        return self._embedder.word_vectors(text) if isinstance(self._embedder, WordEmbedder) else None
+        return None if self._word_vectors is None else self._word_vectors(text)
 
     def _remember(self, key: tuple[SpaceIdentity, str], vector: np.ndarray) -> None:
         with self._lock:
