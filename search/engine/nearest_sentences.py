@@ -65,7 +65,7 @@ class NearestSentences:
 
     @cached_property
     def _asked(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The query's words as vectors of length 1, and their weights: rarer words have longer vectors."""
+        """Return the words of the query as vectors of length 1, and their weights: rarer ones are longer."""
         try:
             words = self._word_vectors(self._query)
         except EmbedderUnavailable:
