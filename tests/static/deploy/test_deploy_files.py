@@ -21,10 +21,20 @@ SCRIPTS = [
     DEPLOY / "compose" / "make-env",
     DEPLOY / "compose" / "make-roles.sh",
     DEPLOY / "cluster" / "fill",
+    DEPLOY / "proxy" / "load-cells",
     DEPLOY / "make-venv",
 ]
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 IMAGE_ROLES = {"web", "worker", "embedder", "beat", "mirror", "watch", "migrate", "mcp"}
+
+CELLS = {
+    "KEBAB_CELL_A": "a.example.org",
+    "KEBAB_CELL_A_PROXY": "10.0.0.11:8080",
+    "KEBAB_CELL_B": "b.example.org",
+    "KEBAB_CELL_B_PROXY": "10.0.0.21:8080",
+    "KEBAB_CELLS": "cells.map",
+    "KEBAB_RUNTIME": "/run/kebab-cells.sock",
+}
 
 
 def program(name, remedy=LINTERS):
@@ -100,13 +110,16 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
         ("proxy/haproxy.cfg", {"KEBAB_LISTEN": ":8080"}),
         ("proxy/haproxy.cfg", {"KEBAB_LISTEN": ":8080", "KEBAB_BALANCER": "10.0.0.5 10.0.1.0/24"}),
         ("proxy/haproxy.cfg", {"KEBAB_CERTIFICATE": "site.pem"}),
+        ("proxy/cells.cfg", {"KEBAB_LISTEN": ":8080", **CELLS}),
+        ("proxy/cells.cfg", {"KEBAB_CERTIFICATE": "site.pem", **CELLS}),
     ],
-    ids=["kubernetes", "plain", "behind-a-balancer", "tls"],
+    ids=["kubernetes", "plain", "behind-a-balancer", "tls", "cells", "cells-tls"],
 )
 def test_haproxy_takes_its_configuration(file, environment, tmp_path, monkeypatch):
     haproxy, openssl = program("haproxy", "install Debian's haproxy"), program("openssl", "install openssl")
     monkeypatch.chdir(tmp_path)
     made = ("-newkey", "rsa:2048", "-nodes", "-keyout", "site.pem", "-out", "site.crt")
+    (tmp_path / "cells.map").touch()
     run_check(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
     with (tmp_path / "site.pem").open("a") as chain:
         chain.write((tmp_path / "site.crt").read_text())
