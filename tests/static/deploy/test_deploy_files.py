@@ -357,6 +357,24 @@ def test_replica_counts_are_set_by_the_autoscaler_only(name):
     assert left == counted.keys() - scaled
 
 
+def test_pods_have_probes_and_those_that_may_be_several_a_disruption_budget():
+    manifests = build(KUBERNETES / "overlays" / "example")
+    for manifest in filter(runs_for_ever, manifests):
+        assert all("livenessProbe" in each for each in containers(manifest)), manifest["metadata"]["name"]
+    scaled = {each["spec"]["scaleTargetRef"]["name"] for each in manifests if scales(each)}
+    several = {each["metadata"]["name"] for each in manifests if each.get("spec", {}).get("replicas", 0) > 1}
+    budgets = [each["metadata"]["name"] for each in manifests if each["kind"] == "PodDisruptionBudget"]
+    assert set(budgets) == scaled | several
+
+
+def test_only_search_nodes_have_a_disk_of_their_own_which_is_rebuilt():
+    for manifest in build(KUBERNETES / "base"):
+        pod = manifest.get("spec", {}).get("template", {}).get("spec", {})
+        assert all({"emptyDir", "configMap"} & volume.keys() for volume in pod.get("volumes", ()))
+        claims = manifest.get("spec", {}).get("volumeClaimTemplates", ())
+        assert not claims or manifest["metadata"]["name"] == "kebab-node"
+
+
 def runs_for_ever(manifest):
     return manifest["kind"] in {"Deployment", "StatefulSet"}
 
