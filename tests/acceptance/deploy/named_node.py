@@ -1,16 +1,18 @@
 """A node for tests of proxies, which answers every request with its name."""
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 
 class NamedNode(ThreadingHTTPServer):
-    """Answers every request with its name; `/readyz` with 503 while it drains."""
+    """Answers with its name, a POST once its gate is set; `/readyz` with 503 while it drains."""
 
     def __init__(self, name: str, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.name = name
         self.is_draining = False
+        self.gate = Event()
+        self.gate.set()
         self.thread = Thread(target=self.serve_forever)
         self.thread.start()
 
@@ -36,7 +38,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_POST = do_GET
+    def do_POST(self) -> None:
+        self.server.gate.wait()
+        self.do_GET()
 
     def log_message(self, *_: object) -> None:
         """Disable logging."""

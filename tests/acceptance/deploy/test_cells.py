@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -85,11 +86,12 @@ def named_cells(tmp_path) -> Iterator[httpx.Client]:
     cells = Cells(tmp_path, *(f"127.0.0.1:{node.server_port}" for node in nodes))
     try:
         with httpx.Client(base_url=cells.url, timeout=30) as client:
-            client.cells = cells
+            client.cells, client.nodes = cells, nodes
             yield client
     finally:
         cells.stop()
         for node in nodes:
+            node.gate.set()
             node.end()
 
 
@@ -136,6 +138,20 @@ def test_workspace_that_moves_is_read_and_not_written(named_cells):
     assert {(each.status_code, each.json()["code"]) for each in refused} == {(503, "workspace_moving")}
     assert named_cells.post("/api/v1/workspaces/gamma/documents").text == A
     assert named_cells.cells.count_writes() == 0
+
+
+def test_write_in_progress_is_counted_until_it_is_answered(named_cells):
+    node, cells = named_cells.nodes[0], named_cells.cells
+    node.gate.clear()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(named_cells.post, "/api/v1/workspaces/beta/documents")
+        eventually(lambda: cells.count_writes() == 1, "it is counted")
+        cells.load(f"{A}/read-only", "beta")
+        assert named_cells.post("/api/v1/workspaces/beta/documents").status_code == 503
+        assert cells.count_writes() == 1
+        node.gate.set()
+        assert answer.result().text == A
+    eventually(lambda: cells.count_writes() == 0, "it has ended")
 
 
 @pytest.fixture(scope="module")
