@@ -191,33 +191,3 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
 def section_rows(section: str) -> Rows:
     """Return the type of the rows of a section."""
     return rows_of(SECTIONS_BY_NAME[section].fields)
-
-
-#: Reasons by name, for the models that are not carried.
-NOT_CARRIED: Final[Mapping[str, str]] = {
-    "people.User": "people belong to a machine, not to a workspace",
-    "people.Membership": "rights are granted where it is imported",
-    "people.ApiToken": "secrets stay on their machine",
-    "people.PersonalToken": "secrets stay on their machine",
-    "people.OAuthClient": "clients belong to a machine",
-    "people.OAuthGrant": "secrets stay on their machine",
-    "people.TokenGroup": "goes with the tokens",
-    "people.GroupMember": "goes with the members",
-    "people.Invitation": "goes with the members",
-    "people.AuditEvent": "the audit log belongs to the machine that wrote it",
-    "search.Change": "the log starts again at the same sequence number",
-    "search.Feedback": "names people; the judgements from it are in the topics",
-    "search.KeptAnswer": "personal, and names people",
-    "search.AnswerDocument": "goes with the answers",
-    "search.Bookmark": "personal",
-    "search.SavedSearch": "personal",
-    "search.AlertDocument": "goes with the saved searches",
-    "webhooks.Endpoint": "secrets stay where they are",
-    "webhooks.Delivery": "goes with the endpoints",
-    "search.AskedQuery": "the query log stays on its machine",
-    "search.QueryReview": "goes with the query log",
-    "ingest.Job": "work of another machine",
-    "ingest.JobItem": "work of another machine",
-    "ingest.WebPage": "the next sync reads the site again",
-    "ingest.Unreadable": "the next sync tries these files again with its own parsers",
-}

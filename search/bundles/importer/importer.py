@@ -23,6 +23,7 @@ from psycopg.errors import LockNotAvailable
 from kebab.errors import Conflict
 from kebab.identity.models import AuditEvent, Membership, Role, User, Workspace
 from kebab.people import audit
+from kebab.people.workspace_access import restore_access
 from kebab.people.workspace_settings.registry import clean_preferences
 from kebab.people.workspaces import check_slug
 from kebab.runtime.failpoints import reach
@@ -105,6 +106,8 @@ class ImportRequest:
     #: '' for the bundle's own name.
     name: str = ""
     owner: User | None = None
+    #: Members and tokens of the workspace that is moved, and its id.
+    access: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +162,7 @@ def _check_room(reader: BundleReader, blob_bytes: int) -> None:
 
 def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -> ImportResult:
     with acting_everywhere():
-        workspace_id = _free_id(request.slug, reader.manifest)
+        workspace_id = _free_id(request, reader.manifest)
     with acting_in(workspace_id), _translate_database_errors(request), transaction.atomic():
         _prepare(workspace_id, request.slug)
         with _delete_blobs_on_failure(workspace_id):
@@ -168,6 +171,8 @@ def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -
             loader = Loader(reader=reader, workspace=workspace, on_progress=on_progress)
             loader.run()
             check_digests(reader)
+            if request.access is not None:
+                restore_access(workspace, request.access)
             _continue_log(workspace, reader.manifest)
             _record_audit(request, workspace, reader.manifest, loader.detached)
             reach("import_before_commit")
@@ -180,11 +185,13 @@ def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -
     )
 
 
-def _free_id(slug: str, manifest: Manifest) -> uuid.UUID:
-    """Return the first unused of the workspace ids that are derived from this bundle and slug."""
+def _free_id(request: ImportRequest, manifest: Manifest) -> uuid.UUID:
+    """Return the id of a workspace that moves, or the first unused one derived from this bundle and slug."""
+    if request.access is not None:
+        return uuid.UUID(request.access["id"])
     nth = 0
     while True:
-        seed = f"kebab.import.v1 {manifest_digest(manifest)} {slug} {nth}"
+        seed = f"kebab.import.v1 {manifest_digest(manifest)} {request.slug} {nth}"
         id_ = uuid.UUID(bytes=blake3(seed.encode()).digest(length=16), version=4)
         is_known = Workspace.objects.filter(pk=id_).exists()
         if not is_known and not AuditEvent.objects.filter(workspace=id_).exists():
@@ -288,6 +295,8 @@ def _record_audit(
         "documents": manifest.documents,
         "owner": None if request.owner is None else request.owner.email,
         "detached": detached,
+        "members": [each["user__email"] for each in (request.access or {}).get("members", ())],
+        "tokens": [each["prefix"] for each in (request.access or {}).get("tokens", ())],
     }
     audit.record_person(audit.operator_actor(), IMPORT_ACTION, workspace.slug, workspace=workspace, **facts)
 

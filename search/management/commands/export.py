@@ -11,8 +11,9 @@ from kebab.cli.progress_bars import stages
 from kebab.exit_codes import Exit
 from kebab.people import audit
 from kebab.people.operator import command_line_access
+from kebab.people.workspace_access import dump_access
 from kebab.stack.supervisor.plan import Roles
-from search.bundles.export import export_bundle
+from search.bundles.export import export_bundle, open_draft
 from search.bundles.format.manifest import Manifest, manifest_digest
 
 
@@ -29,9 +30,15 @@ class Command(KebabCommand):
         parser.add_argument("file", type=path_argument, metavar="FILE", help="where to write it")
         add_workspace(parser)
         parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+        parser.add_argument(
+            "--access", type=path_argument, metavar="FILE", help="write members and tokens there"
+        )
 
-    def run_command(self, *, file: Path, workspace: str | None, force: bool, **_: Any) -> int:
+    def run_command(self, *, file: Path, workspace: str | None, force: bool, **options: Any) -> int:
         found = self.act_in(find_workspace(workspace))
+        if options["access"] is not None:
+            with open_draft(options["access"], replaces=force) as draft:
+                draft.write_text(dump_access(found))
         with stages(self.remarks) as show:
             manifest = export_bundle(found, file, replaces=force, on_progress=show)
         size_bytes = file.stat().st_size

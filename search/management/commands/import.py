@@ -10,8 +10,15 @@ from kebab.cli.lookup import find_user
 from kebab.cli.progress_bars import stages
 from kebab.exit_codes import Exit
 from kebab.people.operator import first_operator
+from kebab.people.workspace_access import read_access
 from kebab.stack.supervisor.plan import Roles
 from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle
+
+_ACCESS = "what kebab export --access wrote: its members and tokens, and its id"
+_NOT_IMPORTED = (
+    "Not imported: members and tokens unless by --access; personal tokens, invitations, webhooks, bookmarks,"
+    " saved searches, answers, feedback, logs, quotas, schedules, credentials of sources (docs/bundles.md)."
+)
 
 
 class Command(KebabCommand):
@@ -33,13 +40,16 @@ class Command(KebabCommand):
             metavar="EMAIL",
             help="the user who owns it (the operator's account, the oldest of several)",
         )
+        parser.add_argument("--access", type=path_argument, metavar="FILE", help=_ACCESS)
 
-    def run_command(self, *, file: Path, workspace: str, name: str, owner: str | None, **_: Any) -> int:
+    def run_command(self, *, file: Path, workspace: str, name: str, owner: str | None, **options: Any) -> int:
+        access = options["access"] and read_access(options["access"])
         request = ImportRequest(
             file=file,
             slug=workspace,
             name=name,
-            owner=first_operator() if owner is None else find_user(owner),
+            owner=find_user(owner) if owner else None if access else first_operator(),
+            access=access,
         )
         with stages(self.remarks) as show:
             imported = import_bundle(request, show)
@@ -70,7 +80,7 @@ class Command(KebabCommand):
 
 
 def _remarks(imported: ImportResult) -> list[str]:
-    remarks = []
+    remarks = [_NOT_IMPORTED]
     if imported.was_finished:
         remarks.append("An import that was broken off had brought in all of it; the rest is made now.")
     if imported.detached:

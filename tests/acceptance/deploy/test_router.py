@@ -1,12 +1,11 @@
 """The router of the Kubernetes manifests, in front of nodes that return their names."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import httpx
 import pytest
 
+from tests.acceptance.deploy.named_node import NamedNode
 from tests.acceptance.deploy.router import run_router
 from tests.support.stack import eventually, free_port
 
@@ -15,47 +14,9 @@ pytestmark = pytest.mark.slow
 SLUGS = [f"w{n}" for n in range(24)]
 
 
-class Node(ThreadingHTTPServer):
-    """Answers every request with its name; `/readyz` with 503 while it drains."""
-
-    def __init__(self, name: str, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
-        self.name = name
-        self.is_draining = False
-        self.thread = Thread(target=self.serve_forever)
-        self.thread.start()
-
-    def handle_error(self, *_: object) -> None:
-        """Ignore errors: health checks disconnect early."""
-
-    def end(self) -> None:
-        """Stop listening."""
-        if self.thread.is_alive():
-            self.shutdown()
-            self.server_close()
-            self.thread.join()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Node
-
-    def do_GET(self) -> None:
-        is_unready = self.server.is_draining and self.path == "/readyz"
-        body = self.server.name.encode()
-        self.send_response(503 if is_unready else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_GET
-
-    def log_message(self, *_: object) -> None:
-        """Disable logging."""
-
-
 @pytest.fixture
-def nodes() -> Iterator[list[Node]]:
-    nodes_ = [Node(name, free_port()) for name in ("node-0", "node-1")]
+def nodes() -> Iterator[list[NamedNode]]:
+    nodes_ = [NamedNode(name, free_port()) for name in ("node-0", "node-1")]
     yield nodes_
     for node in nodes_:
         node.end()

@@ -21,10 +21,20 @@ SCRIPTS = [
     DEPLOY / "compose" / "make-env",
     DEPLOY / "compose" / "make-roles.sh",
     DEPLOY / "cluster" / "fill",
+    DEPLOY / "proxy" / "load-cells",
     DEPLOY / "make-venv",
 ]
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 IMAGE_ROLES = {"web", "worker", "embedder", "beat", "mirror", "watch", "migrate", "mcp"}
+
+CELLS = {
+    "KEBAB_CELL_A": "a.example.org",
+    "KEBAB_CELL_A_PROXY": "10.0.0.11:8080",
+    "KEBAB_CELL_B": "b.example.org",
+    "KEBAB_CELL_B_PROXY": "10.0.0.21:8080",
+    "KEBAB_CELLS": "cells.map",
+    "KEBAB_RUNTIME": "/run/kebab-cells.sock",
+}
 
 
 def program(name, remedy=LINTERS):
@@ -100,13 +110,16 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
         ("proxy/haproxy.cfg", {"KEBAB_LISTEN": ":8080"}),
         ("proxy/haproxy.cfg", {"KEBAB_LISTEN": ":8080", "KEBAB_BALANCER": "10.0.0.5 10.0.1.0/24"}),
         ("proxy/haproxy.cfg", {"KEBAB_CERTIFICATE": "site.pem"}),
+        ("proxy/cells.cfg", {"KEBAB_LISTEN": ":8080", **CELLS}),
+        ("proxy/cells.cfg", {"KEBAB_CERTIFICATE": "site.pem", **CELLS}),
     ],
-    ids=["kubernetes", "plain", "behind-a-balancer", "tls"],
+    ids=["kubernetes", "plain", "behind-a-balancer", "tls", "cells", "cells-tls"],
 )
 def test_haproxy_takes_its_configuration(file, environment, tmp_path, monkeypatch):
     haproxy, openssl = program("haproxy", "install Debian's haproxy"), program("openssl", "install openssl")
     monkeypatch.chdir(tmp_path)
     made = ("-newkey", "rsa:2048", "-nodes", "-keyout", "site.pem", "-out", "site.crt")
+    (tmp_path / "cells.map").touch()
     run_check(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
     with (tmp_path / "site.pem").open("a") as chain:
         chain.write((tmp_path / "site.crt").read_text())
@@ -342,6 +355,24 @@ def test_replica_counts_are_set_by_the_autoscaler_only(name):
     left = {each["metadata"]["name"] for each in manifests if "replicas" in each.get("spec", {})}
     assert scaled == {"kebab-worker", "kebab-embedder"}
     assert left == counted.keys() - scaled
+
+
+def test_pods_have_probes_and_those_that_may_be_several_a_disruption_budget():
+    manifests = build(KUBERNETES / "overlays" / "example")
+    for manifest in filter(runs_for_ever, manifests):
+        assert all("livenessProbe" in each for each in containers(manifest)), manifest["metadata"]["name"]
+    scaled = {each["spec"]["scaleTargetRef"]["name"] for each in manifests if scales(each)}
+    several = {each["metadata"]["name"] for each in manifests if each.get("spec", {}).get("replicas", 0) > 1}
+    budgets = [each["metadata"]["name"] for each in manifests if each["kind"] == "PodDisruptionBudget"]
+    assert set(budgets) == scaled | several
+
+
+def test_only_search_nodes_have_a_disk_of_their_own_which_is_rebuilt():
+    for manifest in build(KUBERNETES / "base"):
+        pod = manifest.get("spec", {}).get("template", {}).get("spec", {})
+        assert all({"emptyDir", "configMap"} & volume.keys() for volume in pod.get("volumes", ()))
+        claims = manifest.get("spec", {}).get("volumeClaimTemplates", ())
+        assert not claims or manifest["metadata"]["name"] == "kebab-node"
 
 
 def runs_for_ever(manifest):
