@@ -1,4 +1,4 @@
-"""What is nearest to a query in meaning, where a passage has none of its words."""
+"""Sentences and texts nearest to a query in meaning, where a passage has none of its words."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
