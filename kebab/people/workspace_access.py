@@ -5,6 +5,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import F, Func, TextField, Value
 
@@ -43,8 +44,16 @@ def read_access(file: Path) -> dict[str, Any]:
 def restore_access(workspace: Workspace, access: dict[str, Any]) -> None:
     """Create the members and tokens in an imported workspace; accounts that are missing have no password.
 
-    Raises Conflict for an account that can be used and hasn't proved its address: it may be somebody else's.
+    Raises Conflict for an account that can be used and hasn't proved its address: it may be somebody else's;
+    InvalidRequest for rows that `dump_access` doesn't write.
     """
+    try:
+        _create_rows(workspace, access)
+    except (ValueError, LookupError, TypeError, ObjectDoesNotExist, ValidationError) as error:
+        raise InvalidRequest(f"The file of --access is not what kebab export writes: {error!r}.") from error
+
+
+def _create_rows(workspace: Workspace, access: dict[str, Any]) -> None:
     groups = {each["id"]: workspace.groups.get(name=each["name"]) for each in access["groups"]}
     for row in access["members"]:
         email, name = row["user__email"], row["user__display_name"]

@@ -1,5 +1,7 @@
 """`kebab export` and `kebab import`."""
 
+import json
+
 import pytest
 
 from kebab.identity.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
@@ -114,3 +116,19 @@ def test_import_refuses_other_files_as_access(db, tmp_path, content):
     (tmp_path / "access.json").write_text(content)
     command = ["import", str(tmp_path / "none"), "-w", "fresh", "--access", str(tmp_path / "access.json")]
     assert error_of(*command, code=2)["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"members": [{}]},
+        {"members": [7]},
+        {"tokens": [{"digest": "x"}]},
+        {"groups": [{"id": 1, "name": "x"}]},
+    ],
+)
+def test_import_refuses_other_rows_as_access(workspace, moving, tmp_path, rows):
+    file = tmp_path / "access.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | rows))
+    assert error_of(*moving[0], code=2)["code"] == "invalid_request"
+    assert not Workspace.objects.exists() and not Document.objects.exists()
