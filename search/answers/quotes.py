@@ -79,6 +79,8 @@ MAX_BLOCK_CHARS, MAX_BLOCK_LINES = 1_500, 24
 MAX_ROWS: Final = 8
 _MARKDOWN: Final = ("md", "markdown", "mdx", "mdown", "mkd", "ipynb")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+[\"'][^\"']*[\"'])?\)")
+# Code, which stays, or a mark of emphasis: a sentence may have one half of a pair.
+_EMPHASIS = re.compile(r"`[^`]*`|\A(?:\*\*+|__)\s*|(?<!\w)(?:\*\*+|__)(?=\S)|(?<=\S)(?:\*\*+|__)(?!\w)")
 _LETTERS = re.compile(r"\w\w")
 _CAPTION_MARKUP = re.compile(r"[*`\[\]<>|\\]")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
@@ -234,7 +236,12 @@ def _sentence(text: str, origin: Origin) -> Quote:
 def _plain_lead(sentence: str, origin: Origin) -> str:
     if origin.extension in ("rst", "rest"):
         return plain_text(sentence, origin.path, is_code=False).replace(SEPARATOR, "·")
-    return _LINK.sub(r"\1", sentence)
+    return _without_markup(sentence)
+
+
+def _without_markup(text: str) -> str:
+    """Return Markdown without links and emphasis."""
+    return _EMPHASIS.sub(lambda found: found[0] if found[0][0] == "`" else "", _LINK.sub(r"\1", text))
 
 
 def _table(block: Block, heading: str) -> Quote:
@@ -274,7 +281,7 @@ def _table_quote(
 def _rows_block(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     width = max(map(len, (head, *rows)))
     lines = (_cells(head, width), "|---" * width + "|", *(_cells(row, width) for row in rows))
-    return "\n".join(_LINK.sub(r"\1", line) for line in lines)
+    return "\n".join(map(_without_markup, lines))
 
 
 def _cells(cells: Sequence[str], width: int) -> str:
@@ -290,7 +297,7 @@ def _heading(origin: Origin) -> str:
 
 def _caption(text: str) -> str:
     caption = " ".join(_CAPTION_MARKUP.sub("", text).strip("# ").split())
-    return f"**{caption[:120]}**" if caption else ""
+    return caption[:120]
 
 
 def _cut(text: str) -> str:
@@ -306,7 +313,7 @@ def _cut(text: str) -> str:
 def _closed(block: Block, shown: str) -> str:
     """Return a block as Markdown: indented code as a fence, a cut fence with its end."""
     if block.kind is BlockKind.LIST:
-        return _LINK.sub(r"\1", shown)
+        return _without_markup(shown)
     fence = block.fence
     if not fence:
         return put_in_fence(textwrap.dedent(shown), block.language)

@@ -51,7 +51,7 @@ def test_sentence_is_whole_however_its_lines_are_broken(ask, workspace):
 
     whole = "Boats lie at their moorings while the harbour freezes, e.g. in January, and nobody may leave the"
     assert whole in ask("Where do boats lie while the harbour freezes?")["text"]
-    assert "**Moorings** [#1]\n\n- ropes" in ask("Is the quay lit at night?")["text"]
+    assert "Moorings [#1]\n\n- ropes" in ask("Is the quay lit at night?")["text"]
 
 
 SUPERSEDED = "# Mooring fees 2024 (superseded)\n\nThe mooring fee is 25 euros per night and boat.\n"

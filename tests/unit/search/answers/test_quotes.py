@@ -56,8 +56,8 @@ def test_code_under_a_heading_is_quoted_with_it_and_with_the_sentence_below():
     code = "```console\n$ kubectl undo web\n```"
     assert [(each.lead, each.block) for each in found] == [
         ("We deploy daily.", ""),
-        ("**Rollback**", code),
-        ("**Rollback**", f"{code}\n\nFor migrations see here."),
+        ("Rollback", code),
+        ("Rollback", f"{code}\n\nFor migrations see here."),
         ("For migrations see here.", ""),
         ("Never on a Friday.", ""),
     ]
@@ -75,13 +75,28 @@ def test_code_under_a_heading_is_quoted_with_it_and_with_the_sentence_below():
             "```bash\nls\n```",
         ),
         ("You need:\n\n- a key\n- a\n  lock\n", "a.md", "You need:", "- a key\n- a\n  lock"),
-        ("Week one\n\n1. Come.\n2. Go.\n", "a.docx", "**Week one**", "1. Come.\n2. Go."),
+        ("Week one\n\n1. Come.\n2. Go.\n", "a.docx", "Week one", "1. Come.\n2. Go."),
     ],
 )
 def test_code_and_lists_are_quoted_with_their_introduction(text, path, lead, block):
     found = quotes(text, path)[-1]
     assert (found.lead, found.block) == (lead, block)
     assert " ".join(found.verbatim.split()) in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**Note. You get *five* days.** No more.", ["Note.", "You get *five* days.", "No more."]),
+        ("It is __not__ `2**8`, but 2**9 of a__b__c.", ["It is not `2**8`, but 2**9 of a__b__c."]),
+        ("| **A** |\n|---|\n| **1** `**kw` |", ["Title"]),
+        ("You need:\n\n- **a key**\n- `**kw`", ["You need:"]),
+    ],
+)
+def test_marks_of_emphasis_are_left_out_and_code_stays(text, shown):
+    found = quotes(text)
+    assert [each.lead for each in found] == shown
+    assert "**" not in "".join(each.block for each in found).replace("`**kw`", "")
 
 
 def test_long_list_is_quoted_by_its_items():
