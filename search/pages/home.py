@@ -1,7 +1,7 @@
 """Pages outside of a workspace: a search of all, and the home page with a person's workspaces."""
 
+import uuid
 from collections.abc import Sequence
-from heapq import nlargest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -37,8 +36,10 @@ from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.access.restrictions import visible_documents, visible_sources
 from search.engine.several import MAX_WORKSPACES, SeveralResults, search_several
 from search.models import Door
+from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
 from search.pages.search.hits import present_hits
+from search.pages.search.start import SHOWN, opened_documents, opened_ids
 from search.query_log.recorder import record_query
 from search.retrieval.errors import SearchError
 
@@ -46,8 +47,6 @@ from search.retrieval.errors import SearchError
 CARDS = 24
 #: Documents of a workspace are counted up to this number.
 COUNT_LIMIT = 10_000
-#: Recent documents of all workspaces on the page.
-RECENT = 6
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -79,13 +78,13 @@ class WorkspacesPage(Page):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return the page. Raises InvalidCursor."""
-        return self.page(request, self._build_cards(request))
+        return self.page(request, self._list_accesses(request))
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Create a workspace owned by the person. Raises InvalidRequest, Conflict for a taken slug."""
         self.form = form = NewWorkspaceForm(request.POST)
         if not form.is_valid():
-            return self.page(request, self._build_cards(request), status=400)
+            return self.page(request, self._list_accesses(request), status=400)
         caller = self._caller(request)
         with acting_everywhere():
             workspace = create_workspace(caller, **form.cleaned_data, owner=caller.user)
@@ -97,23 +96,26 @@ class WorkspacesPage(Page):
         if self.form is None:
             return super().render_problem(request, problem)
         add_problem_to_form(self.form, problem)
-        return apply_problem(self.page(request, self._build_cards(request)), problem)
+        return apply_problem(self.page(request, self._list_accesses(request)), problem)
 
-    def page(self, request: HttpRequest, cards: list[dict[str, Any]], *, status: int = 200) -> HttpResponse:
+    def page(self, request: HttpRequest, accesses: list[Access], *, status: int = 200) -> HttpResponse:
         """Return the page with these workspaces."""
         form = NewWorkspaceForm() if self.form is None else self.form
-        recent = [(document, card["access"].workspace) for card in cards for document in card["recent"]]
+        opened = opened_ids(request)
+        cards = [_build_card(access, opened) for access in accesses]
+        recent = [
+            (document, file_kind(document.path), card["access"].workspace)
+            for card in cards
+            for document in card["recent"]
+        ]
         context = {
             "place": "workspaces",
             "cards": cards,
-            "recent": nlargest(RECENT, recent, key=lambda pair: pair[0].dated_at),
+            "recent": sorted(recent, key=lambda row: opened.index(row[0].doc_id))[:SHOWN],
             "form": form,
             "next_cursor": self.next_cursor,
         }
         return render(request, "search/home.html", context, status=status)
-
-    def _build_cards(self, request: HttpRequest) -> list[dict[str, Any]]:
-        return [_build_card(access) for access in self._list_accesses(request)]
 
     def _list_accesses(self, request: HttpRequest) -> list[Access]:
         caller = self._caller(request)
@@ -141,17 +143,15 @@ class HomePage(WorkspacesPage):
         listed = self._list_accesses(request)
         if len(listed) == 1 and "cursor" not in request.GET:
             return redirect("search", listed[0].workspace.slug)
-        return self.page(request, [_build_card(access) for access in listed])
+        return self.page(request, listed)
 
 
-def _build_card(access: Access) -> dict[str, Any]:
-    """Return a workspace as its member sees it, with their newest documents and what needs attention."""
+def _build_card(access: Access, opened: list[uuid.UUID]) -> dict[str, Any]:
+    """Return a workspace as its member sees it, their recent documents and what needs attention."""
     with acting_in(access.workspace.pk):
         documents = visible_documents(access.workspace, access.reader).order_by()
         found = documents[: COUNT_LIMIT + 1].count()
-        # In the order of an index; dates to come, which documents may state, aren't news.
-        newest = documents.filter(dated_at__lte=timezone.now()).order_by("-dated_at", "-id")[:RECENT]
-        recent = list(newest.only("doc_id", "title", "path", "dated_at"))
+        recent = opened_documents(access, opened)
         attention = [tab for group in tabs_of(access, "") for tab in group["tabs"] if tab["badge"]]
         sources = visible_sources(access.workspace, access.reader).order_by()
         last_indexed = sources.aggregate(last=Max("last_indexed_at"))["last"]

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
+from search.access.restrictions import visible_documents
 from search.answers import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState
 from search.answers.citation_check import CheckedCitation, CitationState
 from search.answers.prompt import MARKER
@@ -47,9 +48,10 @@ def render_answer(
 def _link(answer_id: uuid.UUID, cited: "ShownCitation", *, is_opened: bool) -> SafeString:
     return format_html(
         '<a class="marker" href="#cited-{id}-{n}" hx-get="{address}" hx-target="#beside-{id}"'
-        ' title="{title}"{current}><span class="visually-hidden">{source} </span>{n}</a>',
+        ' title="{title}"{current}><span class="visually-hidden">{source} </span>{number}</a>',
         id=answer_id,
         n=cited.found.n,
+        number=cited.number,
         address=cited.passage_address,
         title=(cited.found.title or cited.found.citation.path)[:120],
         current=SafeString(' aria-current="true"' if is_opened else ""),
@@ -58,10 +60,11 @@ def _link(answer_id: uuid.UUID, cited: "ShownCitation", *, is_opened: bool) -> S
 
 
 def text_with_sources(question: str, text: str, citations: Sequence["ShownCitation"]) -> str:
-    """Return question, answer and numbered sources as text."""
-    answer = re.sub(MARKER, r"[\1]", text)
-    sources = "\n".join(f"[{each.found.n}] {each.found.title} ({each.found.uri})" for each in citations)
-    return "\n\n".join(filter(None, (question, answer, sources)))
+    """Return question, answer and numbered sources as Markdown."""
+    numbers = {str(each.found.n): each.number for each in citations}
+    answer = MARKER.sub(lambda found: f"[{numbers.get(found[1], found[1])}]", text)
+    sources = "\n".join(f"{each.number}. {each.found.title} ({each.found.uri})" for each in citations)
+    return "\n\n".join(filter(None, (" ".join(question.split()), answer, sources)))
 
 
 _UNANSWERED: Final = _("Nothing in your documents answers this.")
@@ -110,19 +113,19 @@ MAX_CHARS: Final = 8_000
 Span = tuple[int, int]
 
 
-def load_cited_passage(access: Access, cited: AnswerCitation) -> dict[str, Any]:
+def load_passage(access: Access, chunk_id: str, quote: str = "") -> dict[str, Any]:
     """Return the passage `here`, with the quote marked unless it is all of it, and those around it.
 
-    Only the stored quote if the passage is gone: then it isn't `is_there`.
+    Only the quote, as it was stored, if the passage is gone: then it isn't `is_there`.
     """
     try:
-        chunk = chunk_in_context(access.workspace, access.reader, uuid.UUID(hex=cited.chunk_id), NEIGHBOURS)
+        chunk = chunk_in_context(access.workspace, access.reader, uuid.UUID(hex=chunk_id), NEIGHBOURS)
     except Http404:
-        return {"is_there": False, "here": _render_plain(cited.quote[:MAX_CHARS], None)}
+        return {"is_there": False, "here": _render_plain(quote[:MAX_CHARS], None)}
     return {
         "is_there": True,
         "before": [_render(row) for row in chunk.before],
-        "here": _render(chunk, cited.quote),
+        "here": _render(chunk, quote),
         "after": [_render(row) for row in chunk.after],
     }
 
@@ -164,6 +167,9 @@ def _find_quote(text: str, quote: str) -> Span | None:
 QUOTE_CHARS: Final = 320
 #: Passages shown below an answer that can't be relied on.
 NEAREST: Final = 5
+#: Sections to ask about next, and how many passages of the cited documents are looked at for them.
+FOLLOW_UPS: Final = 4
+_SECTIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +177,8 @@ class ShownCitation:
     """The citation behind a marker."""
 
     found: AnswerCitation
+    #: Its place among the citations of the answer, from 1; a marker has that of the passage.
+    number: int
     #: Below the title, outermost first.
     headings: tuple[str, ...]
     #: The document's page at the passage, and the passage's own page.
@@ -204,8 +212,8 @@ def present_answer(
     workspace = access.workspace
     checks = {each.n: _present_check(each) for each in checked}
     citations = [
-        replace(present_citation(workspace, answer, each), check=checks.get(each.n))
-        for each in answer.citations
+        replace(present_citation(workspace, answer, number), check=checks.get(each.n))
+        for number, each in enumerate(answer.citations, start=1)
     ]
     is_doubtful = answer.state in (AnswerState.UNGROUNDED, AnswerState.FAILED)
     opened = answer.citations[0] if is_opened and answer.citations else None
@@ -216,7 +224,8 @@ def present_answer(
         "html": render_answer(answer.text, answer.answer_id, by_number, opened=opened.n if opened else None),
         "text_to_copy": text_with_sources(answer.question, answer.text, citations),
         "citations": citations,
-        "opened": load_cited_passage(access, opened) if opened else None,
+        "opened": load_passage(access, opened.chunk_id, opened.quote) if opened else None,
+        "follow_ups": list(_follow_ups(access, answer)) if opened and is_own else [],
         # The best passages for a question whose answer can't be relied on.
         "nearest": [
             {
@@ -234,11 +243,29 @@ def present_answer(
     }
 
 
-def present_citation(workspace: Workspace, answer: Answer, cited: AnswerCitation) -> ShownCitation:
-    """Return the view model of an answer's citation."""
+def _follow_ups(access: Access, answer: Answer) -> Iterator[dict[str, str]]:
+    """Yield sections of the cited documents that the answer doesn't cite: label, and address of the form."""
+    cited = [uuid.UUID(hex=each.doc_id) for each in answer.citations]
+    readable = visible_documents(access.workspace, access.reader).filter(doc_id__in=cited)
+    chunks = Chunk.objects.in_workspace(access.workspace).filter(document__in=readable.values("pk"))
+    of_documents = chunks.filter(document__workspace=access.workspace.pk).order_by("document", "ordinal")
+    rows = of_documents.values_list("document__title", "heading_path")[:_SECTIONS]
+    used = {heading for each in answer.citations for heading in (each.title, *each.heading_path)}
+    sections = {headings[-1]: title for title, headings in rows if headings and headings[-1] not in used}
+    page = reverse("ask", args=[access.workspace.slug])
+    for heading, title in list(sections.items())[:FOLLOW_UPS]:
+        question = heading if heading.endswith("?") else f"{title}: {heading}"
+        query = urlencode({"question": question, "conversation_id": answer.conversation_id})
+        yield {"label": heading, "question": question, "address": f"{page}?{query}"}
+
+
+def present_citation(workspace: Workspace, answer: Answer, number: int) -> ShownCitation:
+    """Return the view model of an answer's citation; they are numbered from 1."""
+    cited = answer.citations[number - 1]
     is_quoted = answer.state is AnswerState.EXTRACTIVE
     return ShownCitation(
         found=cited,
+        number=number,
         headings=subheadings(cited.heading_path, cited.title),
         address=place_address(workspace, cited),
         passage_address=reverse("answer-citation", args=[workspace.slug, answer.answer_id, cited.n]),

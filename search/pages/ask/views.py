@@ -27,7 +27,7 @@ from search.answers.conversation import (
 from search.api.answers.views import ASK
 from search.pages.ask.form import QuestionInput, build_ask_form, follow_up
 from search.pages.ask.presentation import (
-    load_cited_passage,
+    load_passage,
     outcome_label,
     present_answer,
     present_citation,
@@ -91,12 +91,14 @@ def _answer_address(workspace: Workspace, question_input: QuestionInput, answer:
 
 @WorkspacePage.of(need=ASK, tab=_TAB)
 def answer_page(page: WorkspacePage, answer_id: uuid.UUID) -> HttpResponse:
-    """Return a stored answer and a form to continue, or only the answer for htmx. Raises NotFound."""
+    """Return a stored answer and a form to continue, only the answer for htmx, or a file. Raises NotFound."""
     row = get_answer(page.access, answer_id)
     is_own = row.creator == page.access.identity
     turn = present_answer(page.access, answer_from_row(row), is_own=is_own, is_opened=True)
     if page.request.htmx:
         return page.render(page.request, "search/answer.html", turn=turn)
+    if page.request.GET.get("format") == "md":
+        return _export([turn])
     return _render_turn(page, turn, page.request.GET.getlist("source"))
 
 
@@ -104,12 +106,12 @@ def answer_page(page: WorkspacePage, answer_id: uuid.UUID) -> HttpResponse:
 def citation_page(page: WorkspacePage, answer_id: uuid.UUID, n: int) -> HttpResponse:
     """Return the passage behind a marker with its neighbours, or only it for htmx. Raises NotFound."""
     answer = answer_from_row(get_answer(page.access, answer_id))
-    cited = next((each for each in answer.citations if each.n == n), None)
-    if cited is None:
+    numbers = [number for number, each in enumerate(answer.citations, start=1) if each.n == n]
+    if not numbers:
         raise NotFound
     template = "search/answer_passage.html" if page.request.htmx else "search/answer_citation.html"
-    shown = present_citation(page.access.workspace, answer, cited)
-    passage = load_cited_passage(page.access, cited)
+    shown = present_citation(page.access.workspace, answer, numbers[0])
+    passage = load_passage(page.access, shown.found.chunk_id, shown.found.quote)
     return page.render(page.request, template, answer=answer, cited=shown, passage=passage)
 
 
@@ -127,6 +129,8 @@ def conversation_page(page: WorkspacePage, conversation_id: uuid.UUID) -> HttpRe
         present_answer(access, answer_from_row(row), is_own=True, is_opened=row is listed.rows[0])
         for row in reversed(listed.rows)
     ]
+    if page.request.GET.get("format") == "md":
+        return _export(turns)
     form = build_ask_form(access, follow_up(conversation_id, page.request.GET.getlist("source")))
     return page.render(page.request, "search/ask.html", form=form, turns=turns, earlier=listed)
 
@@ -150,6 +154,13 @@ def answer_check_page(page: WorkspacePage, answer_id: uuid.UUID) -> HttpResponse
     if page.request.htmx:
         return page.render(page.request, "search/answer_citations.html", turn=turn)
     return _render_turn(page, turn, ())
+
+
+def _export(turns: Sequence[Mapping[str, Any]]) -> HttpResponse:
+    """Return the turns as a Markdown file, each with its question as a heading."""
+    text = "\n\n".join(f"## {turn['text_to_copy']}" for turn in turns)
+    headers = {"Content-Disposition": 'attachment; filename="answers.md"'}
+    return HttpResponse(f"{text}\n", content_type="text/markdown; charset=utf-8", headers=headers)
 
 
 def _render_turn(page: WorkspacePage, turn: Mapping[str, Any], sources: Sequence[str]) -> HttpResponse:

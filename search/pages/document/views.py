@@ -25,6 +25,7 @@ from search.documents.addresses import place_path
 from search.documents.pdf_render.page import PageNotDrawn, page_png
 from search.engine.outdated_pages import find_outdated
 from search.models import Chunk, Document, MediaKind
+from search.pages.ask.presentation import load_passage
 from search.pages.bookmarks import bookmark_address, bookmarked
 from search.pages.document.cited_range import CitedRange, place_label, source_link
 from search.pages.document.media import SHOWN_PICTURES, CueReading, PageReading, PictureReading
@@ -35,6 +36,7 @@ from search.pages.document.rendition import RenditionReading
 from search.pages.document.window import AnyReading, RenderedReading, document_views, read_document
 from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
+from search.pages.search.start import remember_opened
 from search.retrieval.citation import Citation
 from search.retrieval.outdated import STATUS, VERIFIED
 from search.retrieval.query.filters import SearchFilters
@@ -194,7 +196,8 @@ def document_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
         "kept": parse_qsl(search_input.address),
         "outdated": _outdated(access, document),
     }
-    return page.render(request, "search/document.html", **context)
+    response = page.render(request, "search/document.html", **context)
+    return remember_opened(request, response, doc_id)
 
 
 def _outdated(access: Access, document: Document) -> dict[str, PageLink | None] | None:
@@ -220,12 +223,14 @@ def _link(request: HttpRequest, cited: CitedRange, chunk: Chunk | None) -> str:
 
 @WorkspacePage.of(tab="search")
 def document_chunks_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse:
-    """Return the indexed text of a document: its chunks in order, from the cited one on.
+    """Return the indexed text of a document: its chunks in order, from the cited one on; for htmx a preview.
 
     Raises NotFound, InvalidCursor.
     """
     access, cited = page.access, CitedRange.from_parameters(page.request.GET)
     document = _document(access, doc_id)
+    if page.request.htmx:
+        return _preview(page, document, cited)
     chunks = chunks_of(access.workspace, access.reader, doc_id)
     rows = chunks_from_cited(chunks, cited)
     shown = list_page(page, page.request, rows, ordering=("ordinal", "chunk_id"))
@@ -237,6 +242,23 @@ def document_chunks_page(page: WorkspacePage, doc_id: uuid.UUID) -> HttpResponse
         "begins_later": bool(shown.rows) and shown.rows[0].ordinal > 0,
     }
     return page.render(page.request, "search/chunks.html", **context)
+
+
+def _preview(page: WorkspacePage, document: Document, cited: CitedRange) -> HttpResponse:
+    """Return the cited passage and its neighbours with the words of the query marked. Raises NotFound."""
+    chunk = cited_chunk(document, cited)
+    if chunk is None:
+        raise NotFound
+    words = QueryWords(SearchInput.from_parameters(page.request.GET).text, document.lang)
+    passage = load_passage(page.access, chunk.chunk_id.hex)
+    around = {place: [words.mark(each) for each in passage[place]] for place in ("before", "after")}
+    context = {
+        "title": _title(document),
+        "citation": chunk.citation.uri,
+        "address": place_path(page.access.workspace, document.doc_id, chunk.citation, chunk.chunk_id.hex),
+        "passage": passage | around | {"here": words.mark(passage["here"])},
+    }
+    return page.render(page.request, "search/preview.html", **context)
 
 
 @WorkspacePage.of()

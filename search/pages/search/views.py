@@ -22,6 +22,7 @@ from search.models import Door
 from search.pages.search.filters import filters_in_use, moments, present_filters
 from search.pages.search.form import SearchInput
 from search.pages.search.hits import present_hits
+from search.pages.search.start import opened_ids, start_lists
 from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import PRIMARY_UNREACHABLE
@@ -83,7 +84,7 @@ class SearchPage(SearchingPage):
         """Return the page. Raises SearchError, which `render_problem` shows above the same form."""
         search_input = SearchInput.from_parameters(request.GET)
         if search_input.is_blank:
-            return self.render_search(request, search_input=search_input)
+            return self.render_search(request, search_input=search_input, **self._start(request))
         # During typing no ranking is stored for each keystroke, only when more hits are requested.
         caller = None if is_partial(request) else self.access.identity
         result = search(workspace, search_input.query(), reader=self.access.reader, caller=caller)
@@ -102,6 +103,10 @@ class SearchPage(SearchingPage):
         if not is_partial(request):
             context |= self.count_filters(search_input)
         return self.render_search(request, search_input=search_input, **context)
+
+    def _start(self, request: HtmxHttpRequest) -> dict[str, Any]:
+        has_documents = self.access.workspace.head_seq > 0
+        return start_lists(self.access, opened_ids(request)) if has_documents else {}
 
 
 class CountedFilters(SearchingPage):

@@ -36,6 +36,12 @@ document.addEventListener("htmx:afterSwap", (event) => {
 
 document.addEventListener("click", (event) => {
   if (event.target.closest(".marker[hx-get]")) event.preventDefault(); // htmx lets go of addresses within the page
+  const next = event.target.closest("[data-ask]");
+  if (next && box) {
+    event.preventDefault();
+    box.value = next.dataset.ask;
+    box.form.requestSubmit();
+  }
   if (event.target.closest("[data-close]")) close(event.target.closest(".beside"));
 });
 

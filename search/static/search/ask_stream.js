@@ -1,6 +1,7 @@
 // With a script an answer comes as it is made: what was found, the text, then the page of the kept answer itself.
 const asker = document.querySelector("form[data-stream]");
 const NO_ID = "00000000-0000-0000-0000-000000000000";
+const MARKER = /\[#\d{1,3}\]/g;
 let asking = null; // ends the request that is under way
 let shownPath = location.pathname;
 
@@ -114,7 +115,8 @@ function show(live, text) {
   live.dataset.text = text;
   live.drawing ??= setTimeout(() => {
     live.drawing = null;
-    part(live, "text").textContent = live.dataset.text.replace(/\[#(\d{1,3})\]/g, "[$1]");
+    const numbers = [...new Set(live.dataset.text.match(MARKER))];
+    part(live, "text").textContent = live.dataset.text.replace(MARKER, (marker) => `[${numbers.indexOf(marker) + 1}]`);
   }, 50);
 }
 

@@ -1,11 +1,8 @@
 """Home: a person's workspaces, and creation of one."""
 
-from datetime import timedelta
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from kebab.identity.caller import ADMINS, Need
 from kebab.identity.models import Membership, Role, Workspace
@@ -13,7 +10,7 @@ from kebab.pages.page import Tab
 from kebab.people.groups import create_group
 from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict
-from search.models import Document, Source
+from search.models import Source
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member, shelve
 from tests.support.extensions import set_contributions
@@ -51,24 +48,6 @@ def test_first_steps_are_shown_to_owners_until_there_is_a_document(at, two, work
     assert at.get(ALL).content.decode().count(steps) == 1  # a viewer of the other one is shown none
     shelve(workspace, "a.md", "words")
     assert steps not in at.get(ALL).content.decode()
-
-
-def test_newest_documents_of_all_workspaces_are_shown_to_those_who_may_read_them(
-    at, two, workspace, other_workspace, monkeypatch
-):
-    now = timezone.now()
-    for number, place in enumerate((workspace, other_workspace) * 2):
-        shelve(place, f"{number}.md", "words")
-        Document.objects.filter(path=f"{number}.md").update(dated_at=now - timedelta(days=number))
-    Document.objects.filter(path="2.md").update(dated_at=now + timedelta(days=9))  # not news yet
-    monkeypatch.setattr("search.pages.home.RECENT", 2)
-
-    assert [document.path for document, _ in at.get(ALL).context["recent"]] == ["0.md", "1.md"]
-    restrict(
-        Source.objects.get(workspace=other_workspace),
-        [create_group(command_line_access(other_workspace), "Board").pk],
-    )
-    assert [document.path for document, _ in at.get(ALL).context["recent"]] == ["0.md"]
 
 
 def test_pages_that_need_attention_are_named_to_those_who_may_open_them(at, two, monkeypatch):

@@ -31,6 +31,7 @@ from search.corpus import DocumentLocation, ensure_version, replace_document
 from search.corpus.blobs import store_blob
 from search.libraries.source_stats import refresh_source_stats
 from search.models import (
+    Bookmark,
     Chunk,
     Document,
     EmbeddingSpace,
@@ -176,6 +177,8 @@ def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
         source, f"{stem}notice.png", f"{stem}png", "notice", content=notice, media="image", mime="image/png"
     )
     first = Chunk.objects.in_workspace(source.workspace_id).filter(document=document).first()
+    for creator in ("user:0", "user:1"):  # as many as make it popular
+        Bookmark.objects.create(workspace=source.workspace, document=document, creator=creator)
     return {
         "doc": document.doc_id.hex,
         "batch": name_batch([document.doc_id]),

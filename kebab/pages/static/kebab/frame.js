@@ -2,9 +2,6 @@
 
 const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]");
 
-// Of more tabs than fit a phone the open one is in sight.
-document.querySelector(".sidebar [aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "center" });
-
 // A menu closes by Escape, which gives the focus back, and when something else is clicked or focused.
 const openMenus = () => document.querySelectorAll("details[data-menu][open]");
 for (const kind of ["click", "focusin"]) {
@@ -15,11 +12,6 @@ for (const kind of ["click", "focusin"]) {
   });
 }
 
-// [data-opens="id"] opens the dialog with that id; without a script there is no such button.
-for (const button of document.querySelectorAll("[data-opens]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => document.getElementById(button.dataset.opens).showModal());
-}
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
@@ -47,7 +39,7 @@ document.addEventListener("keydown", (event) => {
     if (box) box.select();
     else location.assign(page.href);
   } else if (event.key === "?") {
-    document.getElementById("keyboard-help")?.showModal();
+    document.getElementById("keyboard-help")?.togglePopover();
   }
 });
 

@@ -68,7 +68,8 @@ class Combobox {
     input.setAttribute("aria-controls", list.id);
     input.setAttribute("aria-autocomplete", "list");
     input.addEventListener("input", () => this.refresh());
-    input.addEventListener("focus", () => this.refresh());
+    // Not where the page itself has set the focus, before anything was pressed.
+    input.addEventListener("focus", () => navigator.userActivation?.hasBeenActive === false || this.refresh());
     input.addEventListener("blur", () => this.close());
     input.addEventListener("keydown", (event) => this.press(event));
     // The input keeps the focus, so that the list is still there when the click ends.
