@@ -49,7 +49,7 @@
     { passive: true },
   );
 
-  // The list of results is kept by `results.js` when one of them is opened.
+  // The list of results is kept by `search.js` when one of them is opened.
   const steps = document.querySelector("[data-steps]");
   const results = steps ? JSON.parse(sessionStorage.getItem("kebab-results") ?? "[]") : [];
   const at = results.findIndex((address) => new URL(address, location.href).pathname === location.pathname);

@@ -1,5 +1,5 @@
-// The search page by keyboard: ↑ and ↓ move through the results, → and ← through what a result has, Escape goes back to
-// the box. What is typed is searched for by htmx; here is what becomes of answers that aren't results.
+// The search page by keyboard: ↑ and ↓ move through the results, space and → show the cited place of one beside them, → and ←
+// move through what a result has, Escape closes the preview, then goes back to the box. What is typed is searched for by htmx; here is what becomes of answers that aren't results.
 const box = document.querySelector("[data-search-box]");
 const form = box.closest("form");
 const undone = document.getElementById("undone");
@@ -12,7 +12,43 @@ const within = (result) => [...result.querySelectorAll("a, button, summary")].fi
 function focusResult(link) {
   link.focus({ preventScroll: true });
   link.closest("[data-result]").scrollIntoView({ block: "nearest" });
+  if (!preview.hidden) showPreview(link.closest("[data-result]"));
 }
+
+// The preview follows the focus; only the latest of several is shown.
+const preview = document.getElementById("preview");
+let coming = new AbortController();
+
+async function showPreview(result) {
+  const address = new URL(result.querySelector("h2 a").href);
+  address.pathname += "/chunks";
+  closePreview();
+  preview.hidden = false;
+  const { signal } = (coming = new AbortController());
+  try {
+    const answer = await fetch(address, { headers: { "HX-Request": "true" }, signal });
+    if (answer.headers.get("HX-Refresh") === "true") return form.requestSubmit();
+    if (!answer.ok) throw new Error(answer.statusText);
+    preview.innerHTML = await answer.text();
+    preview.scrollTop = preview.querySelector(".here").offsetTop - 80;
+  } catch {
+    if (signal.aborted) return;
+    closePreview();
+    report("results");
+  }
+}
+
+function closePreview() {
+  coming.abort();
+  preview.hidden = true;
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-close]")) closePreview();
+  const opener = event.target.closest("[data-preview]");
+  if (opener) showPreview(opener.closest("[data-result]"));
+});
+box.addEventListener("input", closePreview);
 
 // A result is one stop of the Tab key; what is in it is reached by → and ←.
 function keepOneStop() {
@@ -36,8 +72,16 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     if (next < 0) box.focus();
     else if (next < links.length) focusResult(links[next]);
+  } else if (event.target.matches("[data-result] h2 a") && (event.key === " " || (event.key === "ArrowRight" && preview.hidden))) {
+    event.preventDefault();
+    if (preview.hidden) showPreview(result);
+    else closePreview();
+  } else if (event.key === "Escape" && !event.defaultPrevented && !preview.hidden && event.target !== box) {
+    event.preventDefault();
+    closePreview();
+    if (!result) resultLinks()[0]?.focus();
   } else if (SIDESTEPS[event.key] && result) {
-    const parts = within(result);
+    const parts = within(result).filter((each) => each.checkVisibility());
     const next = parts[parts.indexOf(event.target) + SIDESTEPS[event.key]];
     if (!next) return;
     event.preventDefault();
@@ -141,3 +185,12 @@ document.addEventListener("submit", async (event) => {
   }
   document.getElementById("count").textContent = target.dataset.thanks;
 });
+
+// Keeps the addresses of the results when one of them is opened, so that its page leads to those before and after it.
+for (const kind of ["click", "auxclick"]) {
+  document.addEventListener(kind, (event) => {
+    if (!event.target.closest("[data-result] a[href]")) return;
+    const links = document.querySelectorAll("[data-result] h2 a[href]");
+    sessionStorage.setItem("kebab-results", JSON.stringify([...links].map((link) => link.getAttribute("href")).slice(0, 200)));
+  });
+}

@@ -168,8 +168,8 @@ _SEARCHING: Sequence[RegisteredPage] = (
         route="search",
         variant="why",
         query="q=springs",
-        opens=".result-acts summary",
-        shows=".result-acts [open] .why",
+        opens=".result-menu summary:visible",
+        shows=".result-menu[open] .result-acts, .result-acts [open] .why",
     ),
     RegisteredPage(
         route="search", variant="as-owner", query="q=springs", as_role=Role.OWNER, shows=".results article"

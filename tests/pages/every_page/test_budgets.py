@@ -10,7 +10,7 @@ from tests.pages.every_page.visit import open_page_of
 from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
-_BUDGET_BYTES = 100_000
+_BUDGET_BYTES = 90_000
 # The budget is a second; a machine that runs other tests beside this one may take its time.
 _GENEROUS_MS = 10_000
 #: Gives when the first content was painted, in milliseconds from the request.

@@ -286,5 +286,5 @@ def test_answer_and_its_link_can_be_copied(ask):
     copied = re.search(rf'id="text-{row.pk}" hidden>([^<]*)<', page)[1]
 
     assert copied.startswith(f"{QUESTION}\n\nPush the image, then restart the workers one by one. [1]\n\n")
-    assert copied.endswith(f"[1] Deploy guide ({row.citations[0]['uri']})")
+    assert copied.endswith(f"1. Deploy guide ({row.citations[0]['uri']})")
     assert re.search(rf'id="link-{row.pk}" hidden>http[^<]*/w/handbook/answers/{row.pk}<', page)

@@ -65,7 +65,7 @@ def test_keys_go_to_the_search_box_where_there_is_no_workspace(open_page, member
 def test_escape_closes_what_is_open_and_nothing_else(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart")
-    menu = page.get_by_role("article").first.locator("details[data-menu] > summary")
+    menu = page.get_by_role("article").first.locator(".why").locator("..").locator("summary")
     menu.click()
     page.keyboard.press("Escape")
     expect(menu).to_be_focused()

@@ -287,8 +287,8 @@ def test_arrows_lead_through_a_result_that_is_one_stop_of_the_tab_key(open_page,
     page = open_page(member)
     page.goto("/w/handbook/search?q=restart&mode=lexical")
     hit_links(page).first.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
+    for _ in range(4):  # the first one shows the preview
+        page.keyboard.press("ArrowRight")
     expect(page.get_by_role("button", name="Copy link")).to_be_focused()
     page.keyboard.press("Tab")
 
@@ -338,3 +338,51 @@ def test_theme_is_changed_at_once_and_kept(open_page, member, guide):
     page.reload()
 
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_preview_shows_the_cited_place_and_follows_the_arrows(open_page, member, list_of_entries):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=entry&mode=lexical")
+    preview = page.get_by_role("complementary", name="Preview")
+    page.keyboard.press("/")
+    page.keyboard.press("ArrowDown")
+    for key in ("Space", "ArrowDown", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+    expect(hit_links(page).nth(1)).to_be_focused()
+    expect(preview.get_by_role("heading")).to_have_text(hit_links(page).nth(1).inner_text())
+    expect(preview.locator(".here mark")).to_have_text("entry")
+    page.keyboard.press("Escape")
+    expect(preview).to_be_hidden()
+    expect(hit_links(page).nth(1)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(preview).to_be_visible()
+    assert "/search?" in page.url
+
+
+def test_five_results_stand_above_the_bar_of_a_phone(open_page, member, list_of_entries):
+    page = open_page(member, viewport={"width": 390, "height": 844})
+    page.goto("/w/handbook/search?q=entry&mode=lexical")
+    bar = page.locator(".sidebar").bounding_box()
+    fifth = page.locator("[data-result]").nth(4).bounding_box()
+    assert fifth["y"] + fifth["height"] <= bar["y"]
+    assert page.locator(".bar").bounding_box()["height"] <= 56
+
+    page.get_by_title("Actions").first.click()
+    page.locator("[data-result]").first.get_by_title("Bookmark").click()
+    expect(page.locator("[data-result]").first.get_by_title("Bookmark")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.locator(".sidebar summary").click()
+    expect(page.get_by_role("link", name="All workspaces")).to_be_in_viewport()
+
+
+def test_box_is_in_the_middle_until_something_is_typed(open_page, member, guide):
+    page = open_page(member, viewport={"width": 1440, "height": 900})
+    page.goto("/w/handbook/search")
+    box = page.locator("[data-search-box]")
+    middle = box.bounding_box()
+    assert abs(middle["x"] + middle["width"] / 2 - (1440 + 224) / 2) < 20
+    box.press_sequentially("restart")
+    expect(page.get_by_role("article").first).to_be_visible()
+    assert box.bounding_box()["y"] < 56 < middle["y"]
+    expect(box).to_be_focused()

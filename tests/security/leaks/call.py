@@ -63,12 +63,15 @@ class Call:
     is_fatal: bool = False
     #: Whether operators may see all workspaces in the answer, and nobody else anything.
     is_for_operators: bool = False
+    #: Whether htmx asks, for a part of the page.
+    is_partial: bool = False
 
     @property
     def label(self) -> str:
         """Return the name of the call in messages."""
         query = f"?{self.query}" if self.query else ""
         body = "" if self.body is None else f" {dict(self.body)}"
+        query += " by htmx" if self.is_partial else ""
         return f"{self.method.upper()} {self.route}{query}{body}"
 
     @property

@@ -37,7 +37,7 @@ def _notification_pages() -> Iterator[Call]:
 
 
 def _search_pages() -> Iterator[Call]:
-    yield Call(route="search", shown=ONLY_THEIRS)
+    yield Call(route="search")
     yield Call(route="search", query="q={word}&mode=lexical")
     yield Call(route="search", query="q={word}&mode=hybrid", compared=NONE)
     yield Call(route="search", query="q={stem}titel&mode=lexical", shown=ONLY_THEIRS)
@@ -129,6 +129,7 @@ def _document_pages() -> Iterator[Call]:
     yield Call(route="document", query="view=source")
     yield Call(route="document-chunks")
     yield Call(route="document-chunks", query="chunk={chunk}")
+    yield Call(route="document-chunks", query="chunk={chunk}&q={word}", is_partial=True)
 
 
 def _people_pages() -> Iterator[Call]:
@@ -198,12 +199,15 @@ def _ask_pages() -> Iterator[Call]:
     yield Call(route="ask", method="post", body=going_on, shown=NONE, controlled=NONE)
     yield Call(route="answer")
     yield Call(route="answer", query="source={sourcekey}")
+    yield Call(route="answer", query="format=md")
+    yield Call(route="answer", is_partial=True)
     yield Call(route="answer-citation", arguments={"n": "1"})
     yield Call(route="answer-check")
     yield Call(route="answer-delete", method="post", shown=NONE)
     for query in ("", "cursor=x"):
         yield Call(route="answers", query=query, shown=NONE if query else BOTH)
-    yield Call(route="conversation", shown=NONE, controlled=NONE)
+    for query in ("", "format=md"):
+        yield Call(route="conversation", query=query, shown=NONE, controlled=NONE)
 
 
 def _source_pages() -> Iterator[Call]:
