@@ -107,10 +107,11 @@ def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
     """Select one to three quotes, best first; none without passages.
 
     The first one comes from the passage with the largest coverage plus closeness plus score, ties to the
-    earlier passage, or from a newer document that amends it; the further ones add most coverage to it. What a
-    passage's title says distinguishes none of its sentences; a question that asks how prefers a list or code.
-    Numbers in parts of the question come before all that, and what contradicts them is left out. Where the
-    best passage has too few of the words, as in another language, its quote nearest in meaning is the answer.
+    earlier passage, or from a newer document that amends it; the further ones add most coverage to it, and
+    have two of the words if they are from elsewhere. What a passage's title says distinguishes none of its
+    sentences; a question that asks how prefers a list or code. Numbers in parts of the question come before
+    all that, and what contradicts them is left out. Where the best passage has too few of the words, as in
+    another language, its quote nearest in meaning is the answer.
     """
     question, passages, analysis = found.question.asking, found.passages, found.analysis
     words = list(found.words or ())
@@ -137,6 +138,12 @@ def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
     open_words = _uncovered(words, titles[of_best[0].n])
     asks_how = _HOW.match(question) is not None
     chosen = [max(of_best, key=lambda each: _rank(each, words, open_words, asks_how=asks_how))]
+    # With one word of the question, a sentence from elsewhere is about another subject.
+    sentences = [
+        each
+        for each in sentences
+        if each.n == chosen[0].n or sum(word.is_in(each.terms | titles[each.n]) for word in words) > 1
+    ]
     total = covered_weight(words, frozenset().union(*(passage.terms for passage in passages)))
     while len(chosen) < MAX_SENTENCES:
         covered = frozenset().union(*(each.terms | titles[each.n] for each in chosen))

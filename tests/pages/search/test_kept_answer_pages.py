@@ -10,7 +10,7 @@ from django.utils import timezone
 from kebab.identity.models import Group, Role
 from search.models import KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.search.shelf import make_member, shelve
+from tests.pages.search.shelf import Passage, make_member, shelve
 from tests.support.corpus import restrict
 
 GUIDE_LINE = "Push the image, then restart the workers one by one."
@@ -161,3 +161,54 @@ def test_own_answers_are_listed(visitor, answer_of_member):
     answer_of_member("Who won?", state="refused", reason="not_covered", text="")
 
     assert "Who won?" in text_of(visitor.get(at("answers")))
+
+
+def test_sources_are_numbered_from_1_in_the_order_of_the_answer(visitor, answer_of_member):
+    cited = answer_of_member("What is it?").citations[0]
+    row = answer_of_member(
+        "And then?", text="So [#4], not so [#2].", citations=[{**cited, "n": 4}, {**cited, "n": 2}]
+    )
+    page = html_of(visitor.get(at(f"answers/{row.pk}")))
+
+    markers = re.findall(r'class="marker" href="#cited-[^"]*-(\d)"[^>]*>.*?</span>(\d)</a>', page)
+    assert markers == [("4", "1"), ("2", "2")]
+    assert "So [1], not so [2]." in page
+    passage = html_of(visitor.get(at(f"answers/{row.pk}/citations/2"), headers={"hx-request": "true"}))
+    assert '<p class="n">2</p>' in passage
+
+
+def test_further_sections_of_cited_documents_are_offered_to_the_asker(visitor, member, workspace, guide):
+    passages = [
+        Passage(text=f"On {name}.", ordinal=number, heading_path=("Deploy guide", name))
+        for number, name in enumerate(("Start", "Undo", "Undo", "Who may?"))
+    ]
+    document = shelve(workspace, "more.md", "x", title="Deploy guide", passages=passages)
+    row = make_answer(document, heading="Start", creator=f"user:{member.pk}")
+    page = visitor.get(at(f"answers/{row.pk}"))
+
+    (turn,) = page.context["turns"]
+    offered = [(each["label"], each["question"]) for each in turn["follow_ups"]]
+    assert offered == [("Undo", "Deploy guide: Undo"), ("Who may?", "Who may?")]
+    form = html_of(visitor.get(turn["follow_ups"][0]["address"]))
+    assert f'name="conversation_id" value="{row.conversation_id}"' in form
+    assert "Deploy guide: Undo</textarea>" in form
+    assert f"/w/handbook/search?q={row.question.replace(' ', '+')[:-1]}" in html_of(page)
+
+
+def test_reviewers_are_offered_no_follow_ups(client, workspace, answer_of_member):
+    row = answer_of_member("What is it?")
+    client.force_login(make_member(workspace, "boss@example.org", Role.OWNER))
+    assert client.get(at(f"answers/{row.pk}")).context["turns"][0]["follow_ups"] == []
+
+
+def test_conversation_is_downloaded_as_markdown(visitor, answer_of_member):
+    first = answer_of_member("What\nis it?", text="So [#1].", minutes=5)
+    answer_of_member("And then?", text="", state="refused", conversation_id=first.conversation_id)
+    file = visitor.get(at(f"conversations/{first.conversation_id}?format=md"))
+
+    assert file["Content-Type"] == "text/markdown; charset=utf-8"
+    assert file["Content-Disposition"] == 'attachment; filename="answers.md"'
+    told, *_ = html_of(file).partition("\n\n## And then?")
+    assert told == "## What is it?\n\nSo [1].\n\n1. Deploy guide (ops/deploy.md#L1)"
+    answer = visitor.get(at(f"answers/{first.pk}?format=md"))
+    assert html_of(answer) == f"{told}\n"

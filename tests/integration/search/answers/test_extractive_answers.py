@@ -45,6 +45,12 @@ def test_each_marker_has_a_citation_and_each_citation_a_marker(ask):
     assert all(each["quote"] in answer["text"] for each in answer["citations"])
 
 
+def test_sentence_from_elsewhere_with_one_word_of_the_question_is_not_quoted(ask):
+    answer = ask("Who approves travel to a printer?")
+
+    assert [each["quote"] for each in answer["citations"]] == ["The head of the department approves travel."]
+
+
 def test_same_question_has_the_same_answer_and_nulls_are_defaults(ask):
     question = "When does the backup run?"
     one, other = ask(question), ask(question, filters=None, mode=None, min_seq=None)
