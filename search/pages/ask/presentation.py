@@ -19,6 +19,7 @@ from kebab.identity.caller import Access
 from kebab.identity.models import Workspace
 from search.access.restrictions import visible_documents
 from search.answers import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState
+from search.answers.blocks import BlockKind, read_blocks
 from search.answers.citation_check import CheckedCitation, CitationState
 from search.answers.prompt import MARKER
 from search.api.querysets import chunk_in_context
@@ -167,9 +168,9 @@ def _find_quote(text: str, quote: str) -> Span | None:
 QUOTE_CHARS: Final = 320
 #: Passages shown below an answer that can't be relied on.
 NEAREST: Final = 5
-#: Sections to ask about next, and how many passages of the cited documents are looked at for them.
+#: Sections to ask about next, and how many passages of the cited documents are read for them.
 FOLLOW_UPS: Final = 4
-_SECTIONS: Final = 100
+_PASSAGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,10 +249,19 @@ def _follow_ups(access: Access, answer: Answer) -> Iterator[dict[str, str]]:
     cited = [uuid.UUID(hex=each.doc_id) for each in answer.citations]
     readable = visible_documents(access.workspace, access.reader).filter(doc_id__in=cited)
     chunks = Chunk.objects.in_workspace(access.workspace).filter(document__in=readable.values("pk"))
-    of_documents = chunks.filter(document__workspace=access.workspace.pk).order_by("document", "ordinal")
-    rows = of_documents.values_list("document__title", "heading_path")[:_SECTIONS]
+    prose = chunks.filter(document__workspace=access.workspace.pk, language="").order_by(
+        "document", "ordinal"
+    )
     used = {heading for each in answer.citations for heading in (each.title, *each.heading_path)}
-    sections = {headings[-1]: title for title, headings in rows if headings and headings[-1] not in used}
+    sections = {
+        heading: title
+        for title, path, text in prose.values_list("document__title", "heading_path", "text")[:_PASSAGES]
+        for heading in (
+            *path[-1:],
+            *(each.text for each in read_blocks(text) if each.kind is BlockKind.HEADING),
+        )
+        if heading not in used and " · " not in heading
+    }
     page = reverse("ask", args=[access.workspace.slug])
     for heading, title in list(sections.items())[:FOLLOW_UPS]:
         question = heading if heading.endswith("?") else f"{title}: {heading}"

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -180,8 +181,9 @@ def test_sources_are_numbered_from_1_in_the_order_of_the_answer(visitor, answer_
 def test_further_sections_of_cited_documents_are_offered_to_the_asker(visitor, member, workspace, guide):
     passages = [
         Passage(text=f"On {name}.", ordinal=number, heading_path=("Deploy guide", name))
-        for number, name in enumerate(("Start", "Undo", "Undo", "Who may?"))
+        for number, name in enumerate(("Start", "Undo", "Undo", "This · That"))
     ]
+    passages[-1] = replace(passages[-1], text="## Who may?\n\nAll.\n\n## Start\n\nNow.")
     document = shelve(workspace, "more.md", "x", title="Deploy guide", passages=passages)
     row = make_answer(document, heading="Start", creator=f"user:{member.pk}")
     page = visitor.get(at(f"answers/{row.pk}"))
