@@ -1,7 +1,7 @@
 """Extractive answers without a model: the sentences that cover most of the question."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -11,7 +11,7 @@ from search.answers.answerability import MIN_COVERAGE, WeightedWord, coverage, c
 from search.answers.contradiction import Agreement, AskedNumbers
 from search.answers.passages import Passage, RetrievalOutcome, terms_of
 from search.answers.prompt import marker, neutralise_markup, replace_markers, strip_invisible
-from search.answers.quotes import MAX_ROWS, Quote, split_quotes
+from search.answers.quotes import MAX_ROWS, Origin, Quote, split_quotes
 
 # The share of the shorter name's words that two documents on one subject have in common.
 _SAME_SUBJECT: Final = 0.6
@@ -111,7 +111,7 @@ def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
     have two of the words if they are from elsewhere. What a passage's title says distinguishes none of its
     sentences; a question that asks how prefers a list or code. Numbers in parts of the question come before
     all that, and what contradicts them is left out. Where the best passage has too few of the words, as in
-    another language, its quote nearest in meaning is the answer.
+    another language, its quote nearest in meaning is the answer. A heading is answered by its section.
     """
     question, passages, analysis = found.question.asking, found.passages, found.analysis
     words = list(found.words or ())
@@ -128,8 +128,9 @@ def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
         for each in _sentences(passage, words, analysis, asked)
         if each.agreement is not Agreement.CONTRADICTS
     ]
-    if not sentences:
-        return ()
+    section = _section_named(question, sentences, {each.hit.n: each.origin for each in ordered})
+    if section or not sentences:
+        return section
     of_best = [each for each in sentences if each.n == ordered[0].hit.n] or sentences
     if found.nearest and coverage(words, [ordered[0].terms]) < MIN_COVERAGE:
         nearest = found.nearest([f"{each.quote.context}\n{each.quote.verbatim}" for each in of_best])
@@ -153,6 +154,20 @@ def extract(found: RetrievalOutcome) -> tuple[Sentence, ...]:
             break
         chosen.append(best)
     return tuple(chosen)
+
+
+def _section_named(
+    question: str, sentences: Sequence[Sentence], origins: Mapping[int | None, Origin]
+) -> tuple[Sentence, ...]:
+    """Return the first quotes of the section whose heading is the question, alone or behind the title."""
+
+    def is_named(each: Sentence) -> bool:
+        origin = origins[each.n]
+        heading = each.quote.heading or "".join(origin.headings[-1:])
+        names = (heading, f"{origin.title}: {heading}")
+        return heading not in ("", origin.title) and question.casefold() in map(str.casefold, names)
+
+    return tuple(filter(is_named, sentences))[:MAX_SENTENCES]
 
 
 def _order_passages(

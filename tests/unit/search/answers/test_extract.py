@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from search.analysis import STEMMED
 from search.answers.answerability import weigh_words
-from search.answers.extract import leave_out_amended
+from search.answers.extract import extract, leave_out_amended
 from search.answers.passages import Passage, terms_of
 from search.answers.quotes import Origin
 
@@ -65,3 +65,31 @@ def test_newer_document_about_less_or_another_subject_amends_nothing():
         passage("Travel rules", "hotel limit 130"),
     ):
         assert select_newest("hotel limit", older, other) == [older, other]
+
+
+SECTIONS = """Staff who work part time get a share.
+
+## Requesting time off
+
+Ask your lead. Two weeks before.
+
+## Carry over
+
+Five days."""
+
+
+def test_heading_as_a_question_is_answered_by_its_section():
+    for question, quoted in {
+        "Vacation: Requesting time off": ["Ask your lead.", "Two weeks before."],
+        "carry over": ["Five days."],
+        "Vacation": ["Staff who work part time get a share."],
+    }.items():
+        passages = [passage("Vacation", SECTIONS)]
+        found = SimpleNamespace(
+            question=SimpleNamespace(asking=question),
+            passages=passages,
+            analysis=STEMMED,
+            words=weigh_words(question, STEMMED, lambda terms: {}, 1_000),
+            nearest=None,
+        )
+        assert [each.quote.lead for each in extract(found)] == quoted
