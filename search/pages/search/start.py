@@ -69,8 +69,8 @@ def _popular_documents(access: Access) -> list[Document]:
 
 def opened_ids(request: HttpRequest) -> list[uuid.UUID]:
     """Return what the person opened last in this browser, in any workspace, the latest first."""
-    stored = request.get_signed_cookie(_COOKIE, default="", salt=_salt(request))
-    return [uuid.UUID(hex=each) for each in stored.split(".") if each]
+    stored = request.get_signed_cookie(_COOKIE, default=None, salt=_salt(request))
+    return [uuid.UUID(hex=each) for each in stored.split(".")] if stored else []
 
 
 def remember_opened(request: HttpRequest, response: HttpResponse, doc_id: uuid.UUID) -> HttpResponse:

@@ -116,7 +116,7 @@ def test_own_saved_searches_are_links(visitor, member, workspace, shelf):
     assert [(row.name, address) for row, address in saved] == [("Mine", f"{START}?q=words&mode=hybrid")]
 
 
-def test_number_of_statements_and_entries_is_that_of_a_small_workspace(visitor, workspace, shelf):
+def test_statements_and_entries_are_bounded(visitor, workspace, shelf):
     def statements():
         with CaptureQueriesContext(connection) as queries:
             visitor.get(START)
