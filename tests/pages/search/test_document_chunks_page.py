@@ -95,3 +95,16 @@ def test_hidden_document_is_not_found(visitor, other_workspace):
 
     assert (missing.status_code, strange.status_code) == (404, 404)
     assert visitor.get(f"/w/secrets/documents/{hidden.doc_id.hex}/chunks").status_code == 404
+
+
+def test_preview_has_the_cited_passage_between_its_neighbours(visitor, long):
+    chunk = Chunk.objects.get(document=long, ordinal=6)
+    headers = {"hx-request": "true"}
+    passage = visitor.get(address(long, f"?chunk={chunk.chunk_id.hex}&q=6"), headers=headers).context[
+        "passage"
+    ]
+
+    assert "text <mark>6</mark> " in passage["here"]
+    assert ["text" in each for each in (*passage["before"], *passage["after"])] == [True, True]
+    for query in ("", f"?chunk={'0' * 32}"):
+        assert visitor.get(address(long, query), headers=headers).status_code == 404

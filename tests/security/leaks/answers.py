@@ -44,7 +44,7 @@ _FRESH = re.compile(
     r"|\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|\+00:00)"
     r"|\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d"
     r"|\d+(?:\.\d+)? ms\b"
-    r"|\bjust now\b|\b\d+\s(?:minute|hour)s? ago\b"
+    r"|\bjust now\b|\b(?:\d+|an?)\s(?:minute|hour)s? ago\b"
 )
 
 
