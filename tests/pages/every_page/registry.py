@@ -163,6 +163,9 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="everywhere", shows="input[name=q]"),
     RegisteredPage(route="everywhere", variant="hits", query="q=springs", shows=".results article"),
     RegisteredPage(route="search", shows="input[name=q]"),
+    RegisteredPage(
+        route="search", variant="help", opens="[popovertarget=keyboard-help]:visible", shows="#keyboard-help"
+    ),
     RegisteredPage(route="search", variant="hits", query="q=springs+and+ropes", shows=".results article"),
     RegisteredPage(
         route="search",
