@@ -13,8 +13,8 @@ SELECTION_VERSION = "search_selection.v1"
 BULK_VERSION = "bulk_response.v1"
 #: The fields of a hit.
 HIT_FIELDS = ("schema_version", *(field.name for field in fields(SearchHit)))
-# The hit itself has them, too.
-_UNSENT_OF_HIT = {"retrieval": {"related", "outdated"}}
+# The hit itself has them, too, or its score comes from them.
+_UNSENT_OF_HIT = {"retrieval": {"related", "outdated", "relevance"}}
 _UNSENT_OF_RESULT = {"hits": {"__all__": _UNSENT_OF_HIT}}
 
 

@@ -36,6 +36,7 @@ from search.engine.readback import read_passages
 from search.engine.search import resolve_scope_at_seq, search_in_scope
 from search.mirror.files import MirrorError
 from search.rerank.configured import reranker
+from search.retrieval.fusion.floor import MIDDLING
 from search.retrieval.outdated import family_and_edition, is_asked_for
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
@@ -48,8 +49,8 @@ from search.settings.search_settings import SearchSettings
 _WEIGHT, _OTHER_LANGUAGE_WEIGHT = 1.75, 3.5
 # The nearest passage in another language is as clear by a contrast of 0.1 with the next one.
 _NEXT_WEIGHT: Final = 2.8
-# The multilingual model's score of a middling candidate where there are too few, and at most.
-_MIDDLING, _MIDDLING_AT_MOST = 0.88, 0.95
+# The multilingual model's score of a middling candidate, at most.
+_MIDDLING_AT_MOST: Final = 0.95
 
 
 def measure_closeness(hits: Sequence[SearchHit], window: VectorWindow | None) -> Mapping[str, float]:
@@ -67,7 +68,7 @@ def measure_closeness(hits: Sequence[SearchHit], window: VectorWindow | None) ->
     }
     if not scores or hits[0].embedding_model == ENGLISH_MODEL:
         return {chunk_id: 2 * score - 1 for chunk_id, score in scores.items()}
-    middling = _MIDDLING if window is None or window.middling_score is None else window.middling_score
+    middling = MIDDLING if window is None or window.middling_score is None else window.middling_score
     best, following = (*sorted(scores.values(), reverse=True), middling)[:2]
     return {
         hit.chunk_id: _OTHER_LANGUAGE_WEIGHT
@@ -307,9 +308,7 @@ def _evidence(
 def _refusal(workspace: Workspace, evidence: Evidence | None, request: AnswerRequest) -> AnswerReason | None:
     if evidence is None:
         return AnswerReason.NO_CHUNKS
-    # Age lowers scores, and says nothing against an answer.
-    recency = SearchSettings.of(workspace).recency if request.recency is None else request.recency
-    return refusal(evidence, _score_gate(workspace, request.mode) * (1.0 - recency))
+    return refusal(evidence, _score_gate(workspace, request.mode))
 
 
 def _score_gate(workspace: Workspace, mode: Mode) -> float:

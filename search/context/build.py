@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from kebab.identity.models import Workspace
@@ -73,7 +74,10 @@ def _hits(
     if request.by_file:
         return hits_by_file(workspace, scope, request)
     result = search_in_scope(workspace, scope, request.query, with_snippets=False)
-    return result, [ReachedChunk(chunk_id=hit.chunk_id, score=hit.retrieval.score) for hit in result.hits]
+    details = [hit.retrieval for hit in result.hits]
+    scores = accumulate((each.rerank_score or each.fusion_score for each in details), min)
+    ranked = zip(result.hits, scores, strict=True)
+    return result, [ReachedChunk(chunk_id=hit.chunk_id, score=score) for hit, score in ranked]
 
 
 def hits_by_file(

@@ -49,7 +49,7 @@ def _describe_match(match: Match) -> dict[str, object]:
 def _describe_fused(ranked: Ranking, weights: Mapping[str, float], k_rrf: int) -> list[dict[str, object]]:
     """Return the terms of reciprocal rank fusion, or the scores before the scaling of convex fusion."""
     described = []
-    scores = ranked.scores.tolist()
+    scores = ranked.columns()["fusion_score"].tolist()
     for position, chunk_id in enumerate(unpack_ids(ranked.ids)):
         ranks = ranked.ranks_at(position)
         fused = {"chunk_id": chunk_id, "score": scores[position], "ranks": ranks}

@@ -1,7 +1,7 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate
@@ -184,9 +184,9 @@ class HitBuilder:
         # Without enough others, near-copies fill the page after all, before hits that are only related.
         found = sorted([*places, *near], key=_is_related)
         places, near = found[:k], found[k:]
-        scores: Iterable[float] = [place.entry.score for place in places]
+        scores = [each.entry.retrieval.score if is_first else each.entry.score for each in places]
         if self._query.sort is Sort.RELEVANCE:
-            scores = accumulate(scores, min)
+            scores = list(accumulate(scores, min))
         hits = [
             self._hit(rank if is_first else place.entry.rank, score, place)
             for rank, (score, place) in enumerate(zip(scores, places, strict=True), start=1)

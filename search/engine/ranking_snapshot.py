@@ -26,6 +26,7 @@ MAX_PLACES = 1_000
 # The stored columns; NaN, and the rank or tier 0, mean an absent value.
 _DTYPES = {
     "fusion_score": "<f8",
+    "relevance": "<f8",
     "lexical_score": "<f8",
     "lexical_rank": "<u2",
     "vector_score": "<f8",
@@ -117,7 +118,7 @@ class RankingSnapshot:
 
     def _least_scores(self) -> np.ndarray:
         """Return (n,) float64, the least score of the entries up to each place; sections don't count."""
-        scores = np.asarray(self.columns["fusion_score"], np.float64)
+        scores = np.asarray(self.columns.get("relevance", self.columns["fusion_score"]), np.float64)
         if "rerank_score" in self.columns:
             reranked = np.asarray(self.columns["rerank_score"], np.float64)
             scores = np.where(np.isnan(reranked), scores, reranked)

@@ -111,7 +111,7 @@ class TopicRunner:
         answer = self.ask(self.workspace, query, reader=self.reader)
         seconds = time.perf_counter() - started
         gate = SearchSettings.of(self.workspace).score_gate
-        is_refused = not answer.hits or answer.hits[0].score < gate
+        is_refused = not answer.hits or answer.hits[0].retrieval.fusion_score < gate
         ranking = self._ranking(answer)
         return TopicResult(
             topic=topic,

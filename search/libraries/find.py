@@ -142,7 +142,11 @@ class _ContentSearch:
         result = search(self._workspace, query, reader=self._reader, with_snippets=False)
         self.degraded.update(result.degraded)
         hits = reversed(result.hits)
-        return {hit.source: hit.score for hit in hits if has_every_term(hit) or not with_every_term}
+        return {
+            hit.source: hit.retrieval.fusion_score
+            for hit in hits
+            if has_every_term(hit) or not with_every_term
+        }
 
 
 def _candidates(readable: "QuerySet[Source]", name: str, content: _ContentSearch) -> Any:

@@ -319,7 +319,7 @@ def _snippet(hit: SearchHit, chunk: Chunk) -> LibrarySnippet:
         text=chunk.text,
         kind=ChunkKind(chunk.kind),
         language=chunk.language or None,
-        score=hit.score,
+        score=hit.retrieval.fusion_score if hit.retrieval.method is Mode.LEXICAL else hit.score,
         chunk_id=hit.chunk_id,
         doc_id=hit.doc_id,
         citation=hit.citation,

@@ -200,8 +200,10 @@ class RetrievalDetail:
     """The scores and ranks behind a hit; None where a leg did not find it."""
 
     method: Annotated[Mode, wire_types.AsText()]
-    #: In a single mode, the score of that leg.
+    #: In a single mode, the score of that leg; of a pinned document that was not found, the best of the list.
     fusion_score: Score
+    #: How much of the query the hit has, on one scale for all modes (`fusion.floor`).
+    relevance: Score | None = None
     lexical_score: Score | None = None
     lexical_rank: Rank | None = None
     vector_score: Score | None = None
@@ -220,8 +222,9 @@ class RetrievalDetail:
 
     @property
     def score(self) -> float:
-        """Return the rerank score where rerank ran, else the fusion score."""
-        return self.fusion_score if self.rerank_score is None else self.rerank_score
+        """Return the rerank score where rerank ran, else the relevance, or the fusion score of a listing."""
+        scores = (self.rerank_score, self.relevance, self.fusion_score)
+        return next(score for score in scores if score is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,8 +263,8 @@ class SearchHit:
     """A chunk found by a search, as the caller sees it."""
 
     rank: Rank
-    #: Higher is better. In a list by relevance no hit has a higher one than a hit before it; `retrieval` has
-    #: what it was before that. It doesn't order lists by date or title.
+    #: How much of the query it has, on one scale for all modes: from 0.5 clearly, below 0.2 hardly. In a list
+    #: by relevance no hit has a higher one than a hit before it; lists by date or title aren't in its order.
     score: Score
     chunk_id: HexId
     doc_id: HexId

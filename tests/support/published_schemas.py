@@ -65,7 +65,7 @@ PUBLISHED: Mapping[str, DocumentType] = {
     "run_comparison.v1": DocumentType(
         type_=Comparison, is_versioned=False, known={"baseline": _UUID, "run": _UUID}
     ),
-    "search_hit.v1": DocumentType(type_=SearchHit, unsent=("retrieval", "related", "outdated")),
+    "search_hit.v1": DocumentType(type_=SearchHit, unsent=("retrieval", "related", "outdated", "relevance")),
     "search_response.v1": DocumentType(type_=SearchResult, known={"explain": _EXPLAIN}),
     "snippet_search.v1": DocumentType(type_=SnippetSearch),
     "suggest_response.v1": DocumentType(type_=Suggestions),

@@ -1,4 +1,4 @@
-"""The floor, below which a hit is only related to the query, as it has too little of it.
+"""The floor, below which a hit is only related to the query, as it has too little of it, and relevance.
 
 The evidence of a hit is
 
@@ -16,6 +16,14 @@ Other models than the English one have other cosines. Theirs count by their cont
 cosine of a middling candidate by (the 30th, or the one in the middle of fewer), as a share of what that lacks
 to 1. No shift and no scale of the cosines changes it. A question about a page in another language shares no
 word with it and has a smaller contrast, so that the limit of the multilingual model is lower.
+
+The relevance of a hit, from which its `score` comes, is
+
+    x³ / (1 + x³)    for    x = (near + 0.4 · words) / half
+
+with its bm25 as a share of the best of all words, times the best share of words if no hit has all, 1 for a
+name; its contrast, or 0.6 · (cosine - 0.25), as `near`; and half = 0.21 for words + 0.14 for vectors, if they
+took part. So 0.2 and 0.5 mean about the same in each mode (docs/measurements/floor.md).
 """
 
 from dataclasses import replace
@@ -41,8 +49,14 @@ CONTRAST: Final = 0.24
 #: Least evidence of any other hit, by a known scale of cosines.
 HIT: Final = 0.22
 _CONTRAST_RANK: Final = 30
-#: Candidates without which there is no contrast.
+#: Candidates without which there is no contrast, but to the multilingual model's score of a middling one.
 LEAST_CANDIDATES: Final = 4
+MIDDLING: Final = 0.88
+#: The evidence by words, and by contrasts, of a relevance of 0.5; contrasts of cosines of the English model.
+HALF_WORDS, HALF_CONTRAST = 0.21, 0.14
+_CONTRAST_OF_COSINE: Final = (0.6, 0.25)
+# The share of its relevance of a related hit, and of one that was lowered in the list.
+_RELATED_SHARE, _LOWERED_SHARE = 0.2, 0.5
 # Words of a query of which none may be missing.
 _FEW_WORDS: Final = 3
 _ALL: Final = TIERS.index("all")
@@ -64,38 +78,36 @@ def middling_score(scores: np.ndarray) -> float:
 def apply_floor(
     ranking: Ranking, words: LegResult | None, *, contrast: float | None, leaves_out: bool
 ) -> Ranking:
-    """Return the ranking with related hits after the others, or without them.
+    """Return the ranking, with the relevance of its hits, with related ones after the others, or without.
 
     `words` can weigh the query's words; `contrast` is the limit of the model, None for the English one.
     """
-    is_related, closeness = _find_related(ranking, words, contrast)
+    closeness = _closeness(ranking, ranking.lists.get("vector"), contrast)
+    is_related, places, best_share = _find_related(ranking, words, closeness, contrast)
+    relevance = _measure_relevance(ranking, closeness, best_share, is_calibrated=contrast is None)
+    relevance[is_related] *= _RELATED_SHARE
+    ranking = replace(ranking, own_scores={**ranking.own_scores, "relevance": relevance})
     if not is_related.any():
         return ranking
-    places = np.arange(len(ranking), dtype=np.float64)
-    if closeness is not None:
-        places[is_related] = -closeness[is_related]
     order = np.flatnonzero(~is_related) if leaves_out else np.lexsort((places, is_related))
     return replace(ranking, is_related=is_related, below_floor=ranking.ids[is_related]).take(order)
 
 
 def _find_related(
-    ranking: Ranking, words: LegResult | None, contrast: float | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return (m,) bool, which hits are below the floor; and their closeness if it tells more than words."""
-    none = np.zeros(len(ranking), bool), None
-    vectors = ranking.lists.get("vector")
-    if vectors is not None and not len(vectors.ids):
-        vectors = None
-    is_calibrated = contrast is None
-    if vectors is not None and not is_calibrated and len(vectors.ids) < LEAST_CANDIDATES:
+    ranking: Ranking, words: LegResult | None, closeness: np.ndarray, contrast: float | None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (m,) bool, hits below the floor; (m,) their places; the best share of words, 1 if unknown."""
+    places = np.arange(len(ranking), dtype=np.float64)
+    none = np.zeros(len(ranking), bool), places, 1.0
+    is_calibrated, has_vectors = contrast is None, not np.isnan(closeness).all()
+    if has_vectors and not is_calibrated and len(ranking.lists["vector"].ids) < LEAST_CANDIDATES:
         return none
-    closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
     if (closeness[:LOOK] >= (contrast or COSINES)).any() and (contrast or closeness.min() >= HIT):
         return none  # whatever words they have, which take longer to look up
     if words is None:
         return none
     is_sure = _has_all(ranking, words)
-    is_certain = is_sure[:LOOK].any() and (vectors is None or not is_calibrated)
+    is_certain = is_sure[:LOOK].any() and not (has_vectors and is_calibrated)
     shares = None if is_certain else words.word_shares(ranking.ids[:LOOK])
     if shares is None:
         return none
@@ -104,12 +116,35 @@ def _find_related(
     # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.
     evidence = np.fmax(closeness[:LOOK], 0.0) + WORD_SHARE * found
     is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
+    best_share = 1.0 if is_sure[:LOOK].any() else min(1.0, float(found.max(initial=0.0)))
     if not (is_sure[:LOOK] | is_enough).any():
-        return ~is_sure, None if vectors is None else np.nan_to_num(closeness)
-    if vectors is None or not is_calibrated:
-        return none
-    closeness += WORD_SHARE * share * bm25_magnitudes(np.fmax(_scores(ranking, "lexical", words), 0.0))
-    return (closeness < HIT) & ~is_sure, None
+        nearness = np.where(is_sure, places, -np.nan_to_num(closeness))
+        return ~is_sure, nearness if has_vectors else places, best_share
+    if not (has_vectors and is_calibrated):
+        return none[0], places, best_share
+    sums = bm25_magnitudes(np.fmax(_scores(ranking, "lexical", words), 0.0))
+    return (closeness + WORD_SHARE * share * sums < HIT) & ~is_sure, places, best_share
+
+
+def _measure_relevance(
+    ranking: Ranking, closeness: np.ndarray, best_share: float, *, is_calibrated: bool
+) -> np.ndarray:
+    """Return (m,) float64 in [0, 1]; NaN in a list that neither words nor vectors rank."""
+    words = ranking.lists.get("lexical")
+    half, evidence = 0.0, np.zeros(len(ranking))
+    if not np.isnan(closeness).all():
+        factor, least = _CONTRAST_OF_COSINE if is_calibrated else (1.0, 0.0)
+        half, evidence = HALF_CONTRAST, factor * np.fmax(closeness - least, 0.0)
+    if words is not None and words.can_score:
+        sums = bm25_magnitudes(np.nan_to_num(_scores(ranking, "lexical", words)))
+        best = float(sums[_has_all(ranking, words)].max(initial=0.0)) or float(sums.max(initial=0.0)) or 1.0
+        is_named = ranking.ranks.get("exact", np.zeros(1)) > 0
+        shares = np.where(is_named, 1.0, best_share * np.minimum(1.0, sums / best))
+        half, evidence = half + HALF_WORDS, evidence + WORD_SHARE * shares
+    odds = (evidence / (half or np.nan)) ** 3
+    is_lowered = ranking.scores < ranking.own_scores.get("fusion_score", ranking.scores)
+    relevance: np.ndarray = np.round(np.where(is_lowered, _LOWERED_SHARE, 1.0) * odds / (1.0 + odds), 6)
+    return relevance
 
 
 def _has_all(ranking: Ranking, words: LegResult) -> np.ndarray:
@@ -121,16 +156,20 @@ def _has_all(ranking: Ranking, words: LegResult) -> np.ndarray:
     return has_all
 
 
-def _closeness(ranking: Ranking, vectors: LegResult | None, *, is_calibrated: bool) -> np.ndarray:
+def _closeness(ranking: Ranking, vectors: LegResult | None, contrast: float | None) -> np.ndarray:
     """Return (m,) float64, at least 0, cosines or contrasts of hits; NaN where unknown."""
-    if vectors is None:
+    if vectors is None or not len(vectors.ids):
         return np.full(len(ranking), np.nan)
     scores = _scores(ranking, "vector", vectors)
     missing = np.isnan(scores[:LOOK])
     if not ranking.known_scores and missing.any():
         scores[:LOOK][missing] = vectors.score(ranking.ids[:LOOK][missing])
     # A score is (1 + cosine) / 2.
-    base = 0.5 if is_calibrated else min(middling_score(vectors.scores), 0.999)
+    base = 0.5
+    if contrast is not None and len(vectors.ids) >= LEAST_CANDIDATES:
+        base = min(middling_score(vectors.scores), 0.999)
+    elif contrast == MULTILINGUAL_CONTRAST:
+        base = MIDDLING
     closeness: np.ndarray = np.maximum(0.0, (scores - base) / (1.0 - base))
     return closeness
 

@@ -88,8 +88,7 @@ def group_by_document(
         )
         total = first + sum(gained)
         score = total / (1 + total) if is_bm25 else total / sum(SHARES)
-        retrieval = replace(best.retrieval, fusion_score=score)
-        documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
+        documents.append(replace(best, score=score, sections=tuple(others)))
     return sorted(
         documents,
         key=lambda document: (

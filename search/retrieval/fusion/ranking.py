@@ -109,8 +109,10 @@ class Ranking:
     mode: Mode
     #: (m,) ID, best first.
     ids: np.ndarray
-    #: (m,) float64 in [0, 1].
+    #: (m,) float64 in [0, 1], by which later stages order the list.
     scores: np.ndarray
+    #: (m,) float64 by name: the relevance, and the fused scores if those that order the list were lowered.
+    own_scores: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: By leg that took part: (m,) int64 ranks in its list, from 1, 0 for a chunk that it did not find.
     ranks: Mapping[LegName, np.ndarray]
     #: The results of all legs that ran, and of those that took part.
@@ -142,8 +144,10 @@ class Ranking:
         details = self.details(stop, start)
         chunk_ids = unpack_ids(self.ids[start:stop])
         return tuple(
-            RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
-            for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=start + 1)
+            RankedEntry(rank=rank, chunk_id=chunk_id, score=score, retrieval=detail)
+            for rank, (chunk_id, score, detail) in enumerate(
+                zip(chunk_ids, self.scores[start:stop].tolist(), details, strict=True), start=start + 1
+            )
         )
 
     def details(self, stop: int, start: int = 0) -> list[RetrievalDetail]:
@@ -153,7 +157,7 @@ class Ranking:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the fields of `RetrievalDetail` as (m,) columns; NaN, rank 0, tier 0 are absent values."""
-        columns = {"fusion_score": self.scores}
+        columns = {"fusion_score": self.scores, **self.own_scores}
         if self.is_related is not None:
             columns["related"] = self.is_related
         if self.is_outdated is not None:
@@ -171,10 +175,12 @@ class Ranking:
     def take(self, positions: Sequence[int] | np.ndarray, scores: np.ndarray | None = None) -> "Ranking":
         """Return the list of the chunks at these positions, with other `scores` unless they are None."""
         taken = np.asarray(positions, np.int64)
+        own = self.own_scores if scores is None else {"fusion_score": self.scores, **self.own_scores}
         return replace(
             self,
             ids=self.ids[taken],
             scores=self.scores[taken] if scores is None else scores,
+            own_scores={name: scores[taken] for name, scores in own.items()},
             ranks={name: ranks[taken] for name, ranks in self.ranks.items()},
             known_scores={name: scores[taken] for name, scores in self.known_scores.items()},
             is_related=None if self.is_related is None else self.is_related[taken],

@@ -48,14 +48,17 @@ def apply_boosts(
     factors = [keys[candidate.chunk_id].boosts(boosts) for candidate in candidates]
     most = max(1.0, *factors) if factors else 1.0
     boosted = [
-        _with_score(candidate, candidate.score * factor / most)
+        _rescale(candidate, factor / most, factor)
         for candidate, factor in zip(candidates, factors, strict=True)
     ]
     return sorted(boosted, key=lambda candidate: (candidate.retrieval.related, -candidate.score))
 
 
-def _with_score(candidate: RankedEntry, score: float) -> RankedEntry:
-    return replace(candidate, score=score, retrieval=replace(candidate.retrieval, fusion_score=score))
+def _rescale(candidate: RankedEntry, share: float, factor: float) -> RankedEntry:
+    """Return the candidate with this share of its score, and its relevance multiplied, at most 1."""
+    relevance = min(1.0, factor * (candidate.retrieval.relevance or 0.0))
+    retrieval = replace(candidate.retrieval, relevance=relevance)
+    return replace(candidate, score=share * candidate.score, retrieval=retrieval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,13 @@ def lift_pinned(
     for pin in pinned:
         found = next((entry for entry in rest if document_of.get(entry.chunk_id) == pin.document), None)
         if found is None:
-            detail = RetrievalDetail(method=mode, fusion_score=best, pinned=True)
+            detail = RetrievalDetail(method=mode, fusion_score=best, relevance=1.0, pinned=True)
             first.append(
                 RankedEntry(rank=1, chunk_id=pin.chunk_id, score=best, retrieval=detail, sections=sections)
             )
         else:
             rest.remove(found)
-            detail = replace(found.retrieval, fusion_score=best, related=False, pinned=True)
+            detail = replace(found.retrieval, relevance=1.0, related=False, pinned=True)
             first.append(replace(found, score=best, retrieval=detail))
     return [*first, *rest]
 
@@ -113,7 +116,8 @@ def lower_old(
     lowered = []
     for candidate in candidates:
         age = max(timedelta(), now - keys[candidate.chunk_id].dated_at) / half_life
-        lowered.append(_with_score(candidate, candidate.score * (1 - share * (1 - 0.5**age))))
+        left = 1 - share * (1 - 0.5**age)
+        lowered.append(_rescale(candidate, left, left))
     return sorted(lowered, key=lambda candidate: (candidate.retrieval.related, -candidate.score))
 
 

@@ -89,7 +89,8 @@ def test_each_filter_narrows(corpus, subtests):
 
 def test_each_option_changes_the_list(corpus):
     def scores(fusion):
-        return [hit["score"] for hit in run_json("search", "apple pear", "--fusion", fusion)["hits"]]
+        hits = run_json("search", "apple pear", "--fusion", fusion)["hits"]
+        return [hit["retrieval"]["fusion_score"] for hit in hits]
 
     assert len(run_json("search", "apple", "-k", "1")["hits"]) == 1
     assert scores("rrf") != scores("convex")

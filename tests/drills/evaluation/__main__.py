@@ -1,7 +1,8 @@
 """`python -m tests.drills.evaluation collect …` writes the list of names, `measure …` searches for them.
 
 `code …` asks the questions on a code base that a workspace contains. `handbook` asks the queries of the
-made-up handbook in a scratch workspace, and types its titles. `floor …` asks those of judged sets.
+made-up handbook in a scratch workspace, and types its titles. `floor …` asks those of judged sets, and
+`scores …` those of the handbook and of judged sets.
 """
 
 import argparse
@@ -24,6 +25,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 if TYPE_CHECKING:
     from tests.drills.evaluation.code_retrieval import Way
 
+# Questions of each other set.
+_FOREIGN = 40
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run the subcommand that the arguments name, and return the exit status."""
@@ -45,11 +49,18 @@ def main(arguments: Sequence[str]) -> int:
     flooring = verbs.add_parser("floor", help="measure what falls below the floor, on judged sets")
     flooring.add_argument("sets", type=Path, nargs="+", metavar="FOLDER", help="a set in BEIR's layout")
     flooring.add_argument("--queries", type=int, default=400, metavar="N", help="of each set (400)")
+    scoring = verbs.add_parser(
+        "scores", help="measure what thresholds of scores keep, on the handbook and sets"
+    )
+    scoring.add_argument("sets", type=Path, nargs="*", metavar="FOLDER", help="a set in BEIR's layout")
+    scoring.add_argument("--queries", type=int, default=150, metavar="N", help="of each set (150)")
     options = parser.parse_args(arguments)
     if options.verb == "handbook":
         return _measure_handbook()
     if options.verb == "floor":
         return _measure_floor(options.sets, options.queries)
+    if options.verb == "scores":
+        return _measure_scores(options.sets, options.queries)
     if options.verb == "code":
         return _measure_code(options)
     if options.verb == "measure":
@@ -88,6 +99,23 @@ def _measure_floor(folders: Sequence[Path], queries: int) -> int:
     with borrow_stack(), acting_everywhere():
         for judged in sets:
             for row in measure_floor(judged, sets):
+                print(row, flush=True)  # noqa: T201
+    return 0
+
+
+def _measure_scores(folders: Sequence[Path], queries: int) -> int:
+    django.setup()
+    from kebab.stack.servers.borrowed_servers import borrow_stack
+    from kebab.tenancy.current_workspace import acting_everywhere
+    from search.evaluation.beir import read_judged_set
+    from tests.drills.evaluation.scores import HEADER, measure_handbook, measure_set
+
+    sets = [read_judged_set(folder).sample(queries) for folder in folders]
+    foreign = [judged.sample(_FOREIGN) for judged in sets]
+    print(HEADER)  # noqa: T201
+    with borrow_stack(), acting_everywhere():
+        for rows in (measure_handbook(foreign), *(measure_set(judged, foreign) for judged in sets)):
+            for row in rows:
                 print(row, flush=True)  # noqa: T201
     return 0
 

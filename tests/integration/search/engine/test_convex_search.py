@@ -19,7 +19,7 @@ def fill(workspace):
 
 
 def scores_alone(workspace, mode):
-    return {hit.chunk_id: hit.score for hit in ask(workspace, QUERY, mode, k=100).hits}
+    return {hit.chunk_id: hit.retrieval.fusion_score for hit in ask(workspace, QUERY, mode, k=100).hits}
 
 
 def test_scores_are_the_mean_of_the_scaled_scores_smoothed_over_the_stored_vectors(filled):
@@ -43,7 +43,7 @@ def test_scores_are_the_mean_of_the_scaled_scores_smoothed_over_the_stored_vecto
 
     hits = ask(filled, QUERY, Mode.HYBRID, k=100, fusion=Fusion.CONVEX).hits
     assert [hit.chunk_id for hit in hits] == sorted(ids, key=order)
-    assert {hit.chunk_id: hit.score for hit in hits} == expected
+    assert {hit.chunk_id: hit.retrieval.fusion_score for hit in hits} == expected
 
 
 def test_every_candidate_has_both_scores_where_the_legs_overlap_only_in_part(filled):
@@ -59,7 +59,9 @@ def test_fusion_of_the_request_overrides_the_workspace(filled):
     store_settings(filled, {"fusion": "rrf"})
     filled.refresh_from_db()
     rrf = ask(filled, QUERY, Mode.HYBRID)
-    assert [hit.score for hit in convex.hits] != [hit.score for hit in rrf.hits]
+    assert [hit.retrieval.fusion_score for hit in convex.hits] != [
+        hit.retrieval.fusion_score for hit in rrf.hits
+    ]
     assert ask(filled, QUERY, Mode.HYBRID, fusion=Fusion.RRF).hits == rrf.hits
     assert ask(filled, QUERY, Mode.HYBRID, fusion=Fusion.CONVEX).hits == convex.hits
 

@@ -252,7 +252,10 @@ def test_exact_leg_can_be_switched_off_by_the_query(workspace):
     for hit in alone.hits:
         ranks = (hit.retrieval.lexical_rank, hit.retrieval.vector_rank)
         expected = sum(1 / (60 + rank) for rank in ranks if rank) / (2 / 61)
-        assert (hit.score, hit.retrieval.exact_rank) == (pytest.approx(expected, abs=1e-9), None)
+        assert (hit.retrieval.fusion_score, hit.retrieval.exact_rank) == (
+            pytest.approx(expected, abs=1e-9),
+            None,
+        )
 
 
 def test_exact_word_with_a_number_ranks_above_hits_of_the_number_alone(workspace, set_embedder):

@@ -52,7 +52,7 @@ def test_first_place_in_both_legs_scores_one(workspace):
     embed(workspace)
     result = ask(workspace, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
     assert ranks(result) == {"best.md": (1, 1), "second.md": (2, 2)}
-    assert [round(hit.score, 6) for hit in result.hits] == [1.0, 0.983871]
+    assert [round(hit.retrieval.fusion_score, 6) for hit in result.hits] == [1.0, 0.983871]
 
 
 @pytest.mark.parametrize("rrf_k", [None, 1])
@@ -63,7 +63,7 @@ def test_scores_are_reciprocal_rank_fusion_of_the_ranks_with_the_workspace_s_k(f
     k = rrf_k or 60
     for hit in result.hits:
         terms = [1 / (k + rank) for rank in ranks(result)[hit.doc_path] if rank is not None]
-        assert hit.score == hit.retrieval.fusion_score == pytest.approx(sum(terms) / (2 / (k + 1)))
+        assert hit.retrieval.fusion_score == pytest.approx(sum(terms) / (2 / (k + 1)), abs=1e-9)
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
 
 
@@ -83,7 +83,7 @@ def test_hybrid_returns_hits_found_by_one_leg_only(workspace):
     ChunkVector.objects.filter(chunk_id__in=chunks.values("chunk_id")).delete()
     result = ask(workspace, "apple", Mode.HYBRID, fusion=Fusion.RRF)
     assert ranks(result) == {"words.md": (1, None), "meaning.md": (None, 1)}
-    assert [hit.score for hit in result.hits] == [0.5, 0.5]
+    assert [hit.retrieval.fusion_score for hit in result.hits] == [0.5, 0.5]
     assert paths(result) == ["words.md", "meaning.md"]
 
 
@@ -101,7 +101,7 @@ def test_lexical_order_holds_between_a_write_and_its_vectors(workspace):
     alone = ask(workspace, QUERY, Mode.LEXICAL, k=100)
     result = ask(workspace, QUERY, Mode.HYBRID, k=100, explain=True)
     assert paths(alone)[:2] == ["all.md", "some.md"]
-    assert alone.hits[0].retrieval.score < alone.hits[1].retrieval.score
+    assert alone.hits[0].retrieval.fusion_score < alone.hits[1].retrieval.fusion_score
     assert alone.hits[0].score == alone.hits[1].score
     assert paths(result) == paths(alone)
     assert [each["rrf_terms"].keys() for each in result.explain["fused"]] == [{"lexical"}] * 12

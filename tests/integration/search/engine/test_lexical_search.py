@@ -57,7 +57,7 @@ def test_better_matches_come_first_and_scores_fall(workspace):
     result = ask(workspace, "apple")
     assert [(hit.rank, hit.doc_path) for hit in result.hits] == [(1, "often.md"), (2, "once.md")]
     assert 1 > result.hits[0].score > result.hits[1].score > 0
-    assert all(hit.score == hit.retrieval.lexical_score == hit.retrieval.fusion_score for hit in result.hits)
+    assert all(hit.retrieval.lexical_score == hit.retrieval.fusion_score for hit in result.hits)
 
 
 def test_equal_scores_are_ordered_by_chunk_id_wherever_the_list_is_cut(workspace, subtests):

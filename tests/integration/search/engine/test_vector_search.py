@@ -71,7 +71,7 @@ def test_vector_leg_without_an_embedder_is_skipped_and_named(workspace, set_embe
     hybrid, vector = (ask(workspace, "apple", mode) for mode in (Mode.HYBRID, Mode.VECTOR))
     assert (hybrid.degraded, vector.degraded) == (("vector",), ("vector",))
     assert (paths(hybrid), paths(vector)) == (["a.md"], [])
-    assert hybrid.hits[0].score == 1.0
+    assert hybrid.hits[0].retrieval.fusion_score == 1.0
     assert hybrid.hits[0].retrieval.vector_rank is None
 
 

@@ -137,8 +137,14 @@ def test_settings_reach_the_search_and_not_the_workspace(orchard):
 
 def test_run_uses_its_own_fusion_or_the_workspace_setting(orchard):
     def scores(settings):
-        found = only(evaluate(orchard, [topic("q", "apple harvest")], RunSettings.of(settings)))
-        return [each.score for each in found.ranking]
+        results = []
+
+        def ask(*given, **options):
+            results.append(search(*given, **options))
+            return results[-1]
+
+        only(evaluate(orchard, [topic("q", "apple harvest")], RunSettings.of(settings), ask=ask))
+        return [hit.retrieval.fusion_score for hit in results[0].hits]
 
     assert scores({"fusion": "rrf"}) != scores({"fusion": "convex"})
     for fusion in ("rrf", "convex"):
