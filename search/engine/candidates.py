@@ -25,7 +25,7 @@ from search.retrieval.fusion.scores import ACROSS_LANGUAGES_SHARE, vector_share_
 from search.retrieval.outdated import is_asked_for
 from search.retrieval.query.conditions import one_of
 from search.retrieval.text.unicode_scripts import count_words, words_of
-from search.retrieval.types import Group, Mode, SearchQuery, Sort
+from search.retrieval.types import Fusion, Group, Mode, SearchQuery, Sort
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
 
@@ -74,13 +74,14 @@ def find_candidates(
         ranked = rank_nothing(query.mode, _LEGS[query.mode])
         return Candidates(view=view, vector=vector, legs=(), ranked=ranked, copies={}, words=None)
     legs = _choose_legs(corpus, query, view, vector, settings.breadcrumb_weight)
+    fusion = query.fusion or settings.fusion
     ranked = rank_candidates(
         query.mode,
         legs,
         corpus.check_visible,
         k=window,
         executor=executor if is_concurrent else None,
-        fusion=query.fusion or settings.fusion,
+        fusion=fusion,
         k_rrf=settings.rrf_k,
         vector_share=_vector_share(query, settings.vector_share, view, vector),
         is_foreign=_other_languages(query, view, vector),
@@ -88,7 +89,13 @@ def find_candidates(
     ranked, copies, older = _fold_copies(corpus, query, view, ranked)
     words = ranked.results.get("lexical") or _look_up_words(corpus, query, ranked)
     contrast = CONTRAST if vector.space is None else _CONTRASTS.get(vector.space.model, CONTRAST)
-    ranked = apply_floor(ranked, words, contrast=contrast, leaves_out=query.floor)
+    ranked = apply_floor(
+        ranked,
+        words,
+        contrast=contrast,
+        leaves_out=query.floor,
+        measures_relevance=fusion is not Fusion.RRF or query.mode is not Mode.HYBRID,
+    )
     return Candidates(
         view=view, vector=vector, legs=legs, ranked=ranked, copies=copies, older=older, words=words
     )

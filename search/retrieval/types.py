@@ -202,7 +202,7 @@ class RetrievalDetail:
     method: Annotated[Mode, wire_types.AsText()]
     #: In a single mode, the score of that leg; of a pinned document that was not found, the best of the list.
     fusion_score: Score
-    #: How much of the query the hit has, on one scale for all modes (`fusion.floor`).
+    #: How much of the query the hit has, on one scale for all modes (`fusion.floor`); None with RRF.
     relevance: Score | None = None
     lexical_score: Score | None = None
     lexical_rank: Rank | None = None
@@ -222,7 +222,7 @@ class RetrievalDetail:
 
     @property
     def score(self) -> float:
-        """Return the rerank score where rerank ran, else the relevance, or the fusion score of a listing."""
+        """Return the rerank score where rerank ran, else relevance, else the fusion score, as with RRF."""
         scores = (self.rerank_score, self.relevance, self.fusion_score)
         return next(score for score in scores if score is not None)
 
@@ -263,7 +263,8 @@ class SearchHit:
     """A chunk found by a search, as the caller sees it."""
 
     rank: Rank
-    #: How much of the query it has, on one scale for all modes: from 0.5 clearly, below 0.2 hardly. In a list
+    #: How much of the query it has, on one scale for all modes: from 0.5 clearly, below 0.2 hardly; with RRF
+    #: the fusion score. In a list
     #: by relevance no hit has a higher one than a hit before it; lists by date or title aren't in its order.
     score: Score
     chunk_id: HexId

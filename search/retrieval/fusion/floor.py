@@ -76,17 +76,23 @@ def middling_score(scores: np.ndarray) -> float:
 
 
 def apply_floor(
-    ranking: Ranking, words: LegResult | None, *, contrast: float | None, leaves_out: bool
+    ranking: Ranking,
+    words: LegResult | None,
+    *,
+    contrast: float | None,
+    leaves_out: bool,
+    measures_relevance: bool,
 ) -> Ranking:
-    """Return the ranking, with the relevance of its hits, with related ones after the others, or without.
+    """Return the ranking, with related hits after the others, or without, and with the relevance of its hits.
 
     `words` can weigh the query's words; `contrast` is the limit of the model, None for the English one.
     """
     closeness = _closeness(ranking, ranking.lists.get("vector"), contrast)
     is_related, places, best_share = _find_related(ranking, words, closeness, contrast)
-    relevance = _measure_relevance(ranking, closeness, best_share, is_calibrated=contrast is None)
-    relevance[is_related] *= _RELATED_SHARE
-    ranking = replace(ranking, own_scores={**ranking.own_scores, "relevance": relevance})
+    if measures_relevance:
+        relevance = _measure_relevance(ranking, closeness, best_share, is_calibrated=contrast is None)
+        relevance[is_related] *= _RELATED_SHARE
+        ranking = replace(ranking, own_scores={**ranking.own_scores, "relevance": relevance})
     if not is_related.any():
         return ranking
     order = np.flatnonzero(~is_related) if leaves_out else np.lexsort((places, is_related))

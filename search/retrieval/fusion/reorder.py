@@ -56,8 +56,9 @@ def apply_boosts(
 
 def _rescale(candidate: RankedEntry, share: float, factor: float) -> RankedEntry:
     """Return the candidate with this share of its score, and its relevance multiplied, at most 1."""
-    relevance = min(1.0, factor * (candidate.retrieval.relevance or 0.0))
-    retrieval = replace(candidate.retrieval, relevance=relevance)
+    retrieval = candidate.retrieval
+    if retrieval.relevance is not None:
+        retrieval = replace(retrieval, relevance=min(1.0, factor * retrieval.relevance))
     return replace(candidate, score=share * candidate.score, retrieval=retrieval)
 
 

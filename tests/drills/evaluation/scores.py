@@ -16,13 +16,6 @@ from tests.drills.evaluation.floor import random_letters
 _TOP = 10
 _THRESHOLDS = (0.2, 0.5)
 _LETTERS = 60
-_WAYS = (
-    (Mode.LEXICAL, None),
-    (Mode.VECTOR, None),
-    (Mode.HYBRID, Fusion.CONVEX),
-    (Mode.HYBRID, Fusion.RRF),
-)
-
 HEADER = (
     "| set | mode | least score | right kept | kept are right | kept | foreign | letters |\n"
     "|---|---|---|---|---|---|---|---|"
@@ -68,9 +61,9 @@ def _rows(
     names: Mapping[str, str],
 ) -> Iterator[str]:
     """Yield the rows of a set; `names` has its ids of documents by the workspace's, paths if it is empty."""
-    for mode, fusion in _WAYS:
+    for mode in Mode:
         lists = {
-            text: _ask(workspace, text, mode, fusion, right.get(text, frozenset()), names)
+            text: _ask(workspace, text, mode, right.get(text, frozenset()), names)
             for text in (*right, *foreign, *random_letters()[:_LETTERS])
         }
         of_right = [lists[text] for text in right]
@@ -85,19 +78,17 @@ def _rows(
                 _share_empty([lists[text] for text in foreign], threshold),
                 _share_empty(letters, threshold),
             )
-            way = mode if fusion is None else f"{mode}, {fusion}"
-            yield f"| {' | '.join((name, way, str(threshold), *cells))} |"
+            yield f"| {' | '.join((name, mode, str(threshold), *cells))} |"
 
 
 def _ask(
     workspace: Workspace,
     text: str,
     mode: Mode,
-    fusion: Fusion | None,
     right: frozenset[str],
     names: Mapping[str, str],
 ) -> list[ScoredHit]:
-    query = SearchQuery(text=text, mode=mode, fusion=fusion, k=_TOP, operators=False)
+    query = SearchQuery(text=text, mode=mode, fusion=Fusion.CONVEX, k=_TOP, operators=False)
     hits = search(workspace, query, reader=OPERATOR, with_snippets=False).hits
     found = [(names.get(hit.doc_id, hit.doc_path), hit.score) for hit in hits]
     return [ScoredHit(document=name, score=score, is_right=name in right) for name, score in found]

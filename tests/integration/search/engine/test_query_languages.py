@@ -46,7 +46,7 @@ def test_question_in_an_unsupported_language_uses_the_lexical_leg_only(filled, e
     result = ask(filled, GERMAN, Mode.HYBRID, explain=True)
     assert result.degraded == ("vector",)
     assert paths(result) == paths(ask(filled, GERMAN, Mode.LEXICAL))
-    assert result.hits[0].score == 1.0
+    assert result.hits[0].retrieval.fusion_score == 1.0
     assert result.hits[0].retrieval.vector_rank is None
     assert "hash knows (en)" in result.explain["off"]["vector"]
     assert result.warnings == (result.explain["off"]["vector"],)

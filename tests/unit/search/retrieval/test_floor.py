@@ -55,7 +55,7 @@ def floored(*legs, mode=Mode.HYBRID, contrast=None, leaves_out=False):
     wanted = legs[1:] if mode is Mode.VECTOR else legs
     ranked = rank(*wanted, mode=mode, fusion=Fusion.CONVEX, k=100)
     found = legs[0].search(100)
-    return apply_floor(ranked, found, contrast=contrast, leaves_out=leaves_out)
+    return apply_floor(ranked, found, contrast=contrast, leaves_out=leaves_out, measures_relevance=True)
 
 
 def related(*legs: StaticLeg, **options: Any) -> set[str]:
@@ -140,5 +140,7 @@ def test_words_are_not_read_where_cosines_are_enough(contrast):
 
     near = vectors({"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.4, "e": 0.3})
     ranked = rank(near, mode=Mode.VECTOR, fusion=Fusion.CONVEX, k=100)
-    found = apply_floor(ranked, Unread(shares=None), contrast=contrast, leaves_out=True)
+    found = apply_floor(
+        ranked, Unread(shares=None), contrast=contrast, leaves_out=True, measures_relevance=True
+    )
     assert len(found) == 5
