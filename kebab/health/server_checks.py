@@ -1,6 +1,7 @@
 """Checks of the servers and libraries that Kebab depends on."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, cast
 
@@ -34,7 +35,9 @@ from kebab.health.process_checks import (
     check_turns,
 )
 from kebab.http.api.outages import READ_ONLY
+from kebab.identity.models import Workspace
 from kebab.stack.errors import DatabaseUnsuitable
+from kebab.stack.servers.lost_changes import RIGHTS, forget_lost_range, lost_ranges
 from kebab.stack.servers.postgres_requirements import (
     MIN_PGVECTOR,
     MIN_POSTGRES,
@@ -251,6 +254,22 @@ def check_replication(repair: bool = False) -> CheckResult:
     return ok_result("replication", f"writes wait for {found.names}; {standbys}")
 
 
+def check_lost_changes(repair: bool = False) -> Iterator[CheckResult]:
+    """Check that no failover or restore of the last week has lost changes; a repair ends the listing."""
+    names = {RIGHTS: RIGHTS, **{str(pk): slug for pk, slug in Workspace.objects.values_list("pk", "slug")}}
+    for found, found_at in lost_ranges().items():
+        if found.subject not in names:
+            continue
+        name, timelines = f"changes of {names[found.subject]}", f"{found.former_timeline} to {found.timeline}"
+        detail = f"{found.first} to {found.last} may be lost with the change from timeline {timelines},"
+        detail += f" noticed at {datetime.fromtimestamp(found_at, UTC):%F %R} UTC"
+        if repair:
+            forget_lost_range(found)
+            yield repaired_result(name, f"{detail}; not listed any more")
+        else:
+            yield failed_result(name, detail, "Write again what is missing; then run: kebab doctor --repair")
+
+
 def check_standby(repair: bool = False) -> Iterator[CheckResult]:
     """Check that `KEBAB_DATABASE_READ_URL` leads to a standby of this database that may be read from."""
     if (standby := cast(DatabaseWrapper, connection).standby()) is None:
@@ -367,6 +386,7 @@ def _compare(name: str, version: Version, least: Version) -> CheckResult:
 CHECKS = (
     DoctorCheck(name="postgres", check=check_postgres),
     DoctorCheck(name="replication", check=check_replication),
+    DoctorCheck(name="lost changes", check=check_lost_changes),
     DoctorCheck(name="standby", check=check_standby),
     DoctorCheck(name="pgvector", check=check_pgvector),
     DoctorCheck(name="redis", check=check_redis),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 from django.db import connection
@@ -63,6 +64,11 @@ class Server:
         """Wait until this standby has replayed the log up to a place."""
         replayed = f"SELECT pg_last_wal_replay_lsn() >= '{place}'"
         eventually(lambda: self.ask(replayed), "the standby has replayed it", 30)
+
+    def processes(self, name: str) -> list[psutil.Process]:
+        """Return its processes of a kind, such as `walreceiver`."""
+        postmaster = psutil.Process(int((self.folder / "postmaster.pid").read_text().split()[0]))
+        return [each for each in postmaster.children() if name in " ".join(each.cmdline())]
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._cluster.binaries / program), *arguments]

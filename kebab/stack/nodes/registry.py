@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +31,12 @@ PERIOD_S = 10.0
 #: A process whose row is older than this is not counted as running.
 FRESH_S = 35.0
 _EXPIRES_AFTER = timedelta(minutes=10)
+# A commit waits for a standby after statement_timeout has ended. One that waits at two beats of a process, so
+# for 10 to 20 s, is cancelled, which `kebab.tenancy.postgres.base` refuses.
+_CANCEL_WAITS = """
+SELECT query_start, CASE WHEN query_start = ANY(%s) THEN pg_cancel_backend(pid) END
+FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user
+"""
 
 
 def living_processes() -> "QuerySet[StackProcess]":
@@ -80,6 +86,8 @@ class Heartbeat:
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._is_cut_off = False
+        # When the commits began that waited for a standby at the last beat.
+        self._waiting: list[datetime] = []
         self._guards_forks = False
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -147,9 +155,13 @@ class Heartbeat:
         with local_transaction():
             StackProcess.objects.update_or_create(id=self._id, defaults=values)
             StackProcess.objects.filter(heartbeat_at__lt=Now() - _EXPIRES_AFTER).delete()
+            with connection.cursor() as cursor:
+                cursor.execute(_CANCEL_WAITS, [self._waiting])
+                self._waiting = [began_at for began_at, _ in cursor.fetchall()]
         store_rights_place(is_change=False)
         self._after_beat(self._id, self._is_cut_off)
 
+    @local_transaction()
     def _delete_dead_rows(self) -> None:
         rows = StackProcess.objects.filter(node=self._identity["node"])
         role = self._identity["role"]
@@ -160,6 +172,7 @@ class Heartbeat:
         ]
         rows.filter(pk__in=dead).delete()
 
+    @local_transaction()
     def _delete_row(self) -> None:
         StackProcess.objects.filter(pk=self._id).delete()
 

@@ -6,7 +6,8 @@ from typing import Final
 import redis
 from django.db import connection
 
-from kebab.stack.servers.redis_client import redis_client
+from kebab.stack.servers.lost_changes import RIGHTS, TIMELINE, LostRange, record_lost_range
+from kebab.stack.servers.redis_client import redis_client, sync_reply
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +16,7 @@ _REDIS_LIMIT_S: Final = 0.5
 _RIGHTS: Final = "kebab:rights"
 # Not the place of the insertion: what was inserted after the change and not flushed may be lost with the
 # primary, and no standby would ever reach it.
-_FLUSHED: Final = "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::float8"
+_FLUSHED: Final = f"SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::float8, {TIMELINE}"
 
 
 def store_rights_place(*, is_change: bool = True) -> None:
@@ -29,14 +30,15 @@ def store_rights_place(*, is_change: bool = True) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(_FLUSHED)
-        (place,) = cursor.fetchone()
+        place, timeline = cursor.fetchone()
     try:
         with redis_client(_REDIS_LIMIT_S) as client:
-            stored = None if is_change else client.zscore(_RIGHTS, "place")
+            known = [None, None] if is_change else sync_reply(client.zmscore(_RIGHTS, ["place", "timeline"]))
+            stored, former = known
             if stored is not None and stored > place:
-                logger.error("Changes of rights that were acknowledged are lost: %d > %d", stored, place)
+                record_lost_range(LostRange(RIGHTS, int(place), int(stored), int(former or 0), timeline))
             if stored is None or stored > place:
-                client.zadd(_RIGHTS, {"place": place}, gt=stored is None)
+                client.zadd(_RIGHTS, {"place": place, "timeline": timeline}, gt=stored is None)
     except redis.RedisError as error:
         logger.warning("Redis doesn't know of the last change of rights: %s", error)
 

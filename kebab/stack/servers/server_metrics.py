@@ -1,6 +1,7 @@
 """Metrics of Postgres, Redis and the processes of all nodes."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from django.conf import settings
 from django.db import connection
@@ -11,9 +12,12 @@ from kebab.observability.metrics.files import Family, declare
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.registry import living_processes
+from kebab.stack.servers.lost_changes import lost_ranges
 from kebab.stack.servers.redis_client import quick_redis
 
 _LIMIT_S = 1.0
+# Ranges with series of their own.
+_MOST_LOST = 100
 
 ALIVE = declare_gauge(
     "kebab_processes_alive", "Number of processes with a recent heartbeat, on all nodes.", "node", "name"
@@ -26,6 +30,10 @@ WAL = declare(
     Family(name="kebab_postgres_wal_bytes_total", help="Write-ahead log written, in bytes.", kind="counter")
 )
 MESSAGES = declare_gauge("kebab_queue_messages", "Number of hints in Redis waiting for a worker.", "queue")
+LOST = declare_gauge("kebab_lost_ranges", "Number of ranges with lost changes, found in the last week.")
+LOST_OF = declare_gauge(
+    "kebab_lost_changes", "Number of changes of which some may be lost.", "workspace", "first", "last"
+)
 MEMORY = declare_gauge("kebab_redis_memory_bytes", "Memory used by Redis for its data, in bytes.")
 
 _ASK_POSTGRES = """
@@ -59,6 +67,11 @@ def _collect_redis() -> Iterator[Sample]:
         for queue in (*WORKER_QUEUES, *EMBED_QUEUES):
             yield Sample(family=MESSAGES, values=(queue,), amount=client.llen(queue))
         yield Sample(family=MEMORY, amount=client.info("memory")["used_memory"])
+    found = lost_ranges()
+    yield Sample(family=LOST, amount=len(found))
+    for each in islice(found, _MOST_LOST):
+        values = (each.subject, str(each.first), str(each.last))
+        yield Sample(family=LOST_OF, values=values, amount=each.last - each.first + 1)
 
 
 COLLECTORS = (

@@ -347,7 +347,7 @@ def _prepend_setting(query: Any) -> Any:
 
 
 @contextmanager
-def _transaction_with_setting(connection: Connection) -> Iterator[None]:
+def _transaction_with_setting(connection: Any) -> Iterator[None]:
     """Run the block's statements in one transaction with the setting, which is sent first."""
     if not connection.autocommit:
         connection.execute("")
@@ -356,3 +356,5 @@ def _transaction_with_setting(connection: Connection) -> Iterator[None]:
     with connection.transaction():
         connection.execute("")
         yield
+    if connection.is_unconfirmed:
+        _refuse_unconfirmed(connection)

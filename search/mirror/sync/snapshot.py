@@ -15,6 +15,7 @@ from django.db.models import OuterRef, QuerySet
 
 from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
+from kebab.stack.servers.lost_changes import TIMELINE
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.files import MirrorOutdated
 from search.models import Change, Chunk, Document, MediaKind
@@ -129,6 +130,8 @@ class LogTail:
     analysis: Analysis
     #: False when numbers are missing or belong to another history: the mirror must be rebuilt.
     is_continuous: bool
+    #: Whether the mirror's last change is of another history.
+    is_replaced: bool
 
 
 @contextmanager
@@ -169,7 +172,23 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, m
         head_token=tokens.get(head_seq, 0),
         doc_ids=tuple(dict.fromkeys(doc_id for _, doc_id in new)),
         is_continuous=follows and [seq for seq, _ in new] == list(range(applied_seq + 1, head_seq + 1)),
+        is_replaced=head_seq < applied_seq or (not follows and applied_seq in tokens),
     )
+
+
+# The timeline, 0 on a standby, and the tokens of changes at doubled distances before one, by number.
+_LANDMARKS: Final = f"""
+SELECT json_build_array(CASE WHEN pg_is_in_recovery() THEN 0 ELSE {TIMELINE} END, (
+    SELECT coalesce(json_object_agg(seq, token), '{{}}') FROM search_change WHERE workspace_id = %s
+        AND seq = ANY(ARRAY(SELECT %s - (1::bigint << n) FROM generate_series(0, 40) n))))::text
+"""  # noqa: S608 - a constant
+
+
+def read_landmarks(workspace_id: uuid.UUID, seq: int) -> str:
+    """Return, as JSON, the server's timeline, and by number the tokens of some changes before one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LANDMARKS, [workspace_id, seq])
+        return str(cursor.fetchone()[0])
 
 
 def analysis_for(workspace: Workspace) -> Analysis:

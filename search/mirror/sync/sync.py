@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
 from kebab.observability import tracing
 from kebab.runtime import failpoints
+from kebab.stack.servers.lost_changes import LostRange, record_lost_range
 from kebab.tenancy.current_workspace import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema
@@ -162,6 +163,8 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief
     with snapshot.postgres_snapshot():
         most = _CHANGES_A_DOCUMENT * _REBUILD_BACKLOG
         tail = snapshot.read_log(workspace_id, applied, token, most=most)
+        if tail.is_replaced:
+            _record_lost_range(connection, workspace_id, applied)
         if schema.analysis_of(connection) != tail.analysis:
             raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}", why="tokenizer")
         if not tail.is_continuous:
@@ -177,6 +180,16 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief
     return SyncReport(
         applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False, is_settled=False
     )
+
+
+def _record_lost_range(connection: apsw.Connection, workspace_id: uuid.UUID, applied: int) -> None:
+    """Record the changes since the last landmark that the log still has."""
+    row: Any = connection.execute(schema.READ_META, ("landmarks",)).fetchone()
+    former_timeline, former = json.loads(row[0] if row else "[0, {}]")
+    timeline, current = json.loads(snapshot.read_landmarks(workspace_id, applied))
+    if timeline:  # else it is a standby, which may not have replayed them yet
+        first = 1 + max((int(seq) for seq, _ in former.items() & current.items()), default=0)
+        record_lost_range(LostRange(str(workspace_id), first, applied, former_timeline, timeline))
 
 
 def _check_rebuild_is_slower(connection: apsw.Connection, tail: snapshot.LogTail) -> None:
@@ -203,7 +216,7 @@ def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snap
         applier.finish()
         if erased:
             connection.execute(schema.WRITE_META, ("scrub_due", 1))
-        _write_position(connection, tail.head_seq, tail.head_token)
+        _write_position(connection, workspace_id, tail.head_seq, tail.head_token)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # SQLite itself rolls back on a full disk or a damaged file
@@ -211,7 +224,8 @@ def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snap
         raise
 
 
-def _write_position(connection: apsw.Connection, seq: int, token: int) -> None:
+def _write_position(connection: apsw.Connection, workspace_id: uuid.UUID, seq: int, token: int) -> None:
+    connection.execute(schema.WRITE_META, ("landmarks", snapshot.read_landmarks(workspace_id, seq)))
     connection.execute(schema.WRITE_META, ("applied_seq", seq))
     connection.execute(schema.WRITE_META, ("applied_token", token))
 
@@ -289,5 +303,5 @@ def _fill_tables(
             documents += 1
             on_document()
         applier.finish()
-        _write_position(connection, seq, tokens[0] if tokens else 0)
+        _write_position(connection, workspace_id, seq, tokens[0] if tokens else 0)
     return documents, seq

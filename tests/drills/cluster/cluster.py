@@ -1,6 +1,7 @@
 """The cluster of a drill: three machines of databases, and two of Kebab with a HAProxy each."""
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -96,6 +97,12 @@ class Cluster:
         url = _url("owner", _NODES["a"], 5000)
         with psycopg.connect(url, options="-c kebab.workspace_id=*") as connection:
             return connection.execute(query, values).fetchall()
+
+    def lost_ranges(self) -> list[tuple[int, int]]:
+        """Return the ranges of changes that the nodes have listed as perhaps lost."""
+        with redis.Redis(host=_NODES["a"], password=PASSWORDS["REDIS_PASSWORD"]) as client:
+            listed = [json.loads(each) for each in client.zrange("kebab:lost", 0, -1)]
+        return [(first, last) for subject, first, last, *_ in listed if subject != "rights"]
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return Patroni's view of the machines by name, from the first that answers."""

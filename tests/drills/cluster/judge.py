@@ -86,7 +86,10 @@ def _judge_writes(cluster: Cluster, scene: Scene) -> None:
     report.measure("lost", len(lost))
     if lost:
         numbers = sorted(each.body["seq"] for each in lost if each.body.get("seq"))
-        report.measure("lost, with their change numbers", [[each.path for each in lost], numbers])
+        ranges = cluster.lost_ranges()
+        report.measure("lost, with their change numbers", [[each.path for each in lost], numbers, ranges])
+        missed = [n for n in numbers if not any(first <= n <= last for first, last in ranges)]
+        report.claim("lost changes are listed", missed or ([] if ranges else ["no range"]))
     report.claim("a write is there once", [path for path, times in there.items() if times > 1])
     refused = [each for each in scene.writes if not each.is_done]
     report.measure("refused writes", len(refused))

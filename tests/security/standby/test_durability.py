@@ -1,5 +1,6 @@
 """Writes that a standby has to have before they are acknowledged."""
 
+from contextlib import nullcontext
 from threading import Thread
 
 import pytest
@@ -9,6 +10,9 @@ from kebab.database.local_commit import local_transaction
 from kebab.health import scrape, server_checks
 from kebab.health.checks import CheckStatus
 from kebab.identity.models import Workspace
+from kebab.stack.models import ProcessRole
+from kebab.stack.nodes import registry
+from kebab.stack.nodes.registry import Heartbeat
 from kebab.stack.servers.replication import replication_rows
 from kebab.tenancy.postgres.base import NotReplicated
 from tests.api.refusals import refusal_of
@@ -18,6 +22,8 @@ from tests.support.corpus import make_workspace
 from tests.support.stack import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 
 def set_names(pair, names):
@@ -53,15 +59,43 @@ def test_write_without_a_synchronous_standby_is_refused(pair, workspace, setting
     assert replication_rows()[0]["writes_wait_for_standby"]
 
 
-def test_unconfirmed_commit_is_refused(pair, named):
+def beat_while_a_commit_waits(pair, beats):
+    """Let a process beat this often once a commit waits, then wait for no standby any more."""
+    heartbeat = Heartbeat(ProcessRole.WEB)
+    eventually(lambda: pair.primary.ask(_WAITING), "a commit waits", 30)
+    for _ in range(beats):
+        heartbeat._run_action(heartbeat._write_row)
+    eventually(lambda: beats < 2 or not pair.primary.ask(_WAITING), "it waits no longer", 30)
+    pair.primary.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+    pair.primary.ask("SELECT pg_reload_conf()")
+
+
+@pytest.mark.parametrize(("beats", "is_refused"), [(1, False), (2, True)])
+def test_commit_that_waits_at_two_beats_is_refused(pair, named, beats, is_refused):
+    slug = f"beats-{beats}"
     named("nobody")
-    waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-    canceller = Thread(target=lambda: eventually(lambda: pair.primary.ask(waiting), "a commit waits", 30))
-    canceller.start()
-    with pytest.raises(NotReplicated):
-        make_workspace(slug="unconfirmed")
-    canceller.join()
-    assert Workspace.objects.filter(slug="unconfirmed").exists()
+    process = Thread(target=beat_while_a_commit_waits, args=(pair, beats))
+    process.start()
+    with pytest.raises(NotReplicated) if is_refused else nullcontext():
+        make_workspace(slug=slug)
+    process.join()
+    assert Workspace.objects.filter(slug=slug).exists()
+
+
+def test_request_that_writes_ends_while_the_standby_is_frozen(pair, workspace, named, monkeypatch):
+    monkeypatch.setattr(registry, "PERIOD_S", 0.2)
+    client = token_client(workspace, "search", "ingest", "manage")
+    named("*")
+    (receiver,) = pair.standby.processes("walreceiver")
+    receiver.suspend()
+    try:
+        with Heartbeat(ProcessRole.WEB):
+            given = {"text": "alpha", "path": "a.md"}
+            refused = client.post(address(workspace, "/documents"), given, format="json")
+    finally:
+        receiver.resume()
+    assert refusal_of(refused) == (503, "not_replicated", None)
+    assert refused["Retry-After"]
 
 
 def test_guarantee_is_named(pair, monkeypatch):

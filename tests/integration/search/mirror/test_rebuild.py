@@ -8,7 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from kebab.health.server_checks import check_lost_changes
 from kebab.identity.models import Workspace
+from kebab.stack.servers.lost_changes import lost_ranges
 from search.corpus import delete_documents
 from search.corpus.replace import KEEP, prune_changes
 from search.mirror import connections, schema
@@ -63,6 +65,13 @@ def test_restored_log_is_mirrored_again_though_its_numbers_are_reused(workspace,
     write_each(workspace, written, source="again")
     assert is_rebuilt_correctly(mirrored_files, workspace)
     assert [text for each in texts(mirrored_files).values() for text in each if text in written] == written
+    (lost,) = (each for each in lost_ranges() if each.subject == str(workspace.pk))
+    assert (lost.first, lost.last) == (3, 3)
+    assert lost.timeline == lost.former_timeline > 0
+    names = [f"changes of {workspace.slug}"]
+    assert [each.name for each in check_lost_changes()] == names
+    assert [each.status for each in check_lost_changes(repair=True)] == ["repaired"]
+    assert not list(check_lost_changes())
 
 
 def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace, files):
