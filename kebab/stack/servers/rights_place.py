@@ -7,7 +7,7 @@ import redis
 from django.db import connection
 
 from kebab.stack.servers.lost_changes import RIGHTS, TIMELINE, LostRange, record_lost_range
-from kebab.stack.servers.redis_client import redis_client, sync_reply
+from kebab.stack.servers.redis_client import redis_client
 
 logger = logging.getLogger(__name__)
 
@@ -33,10 +33,10 @@ def store_rights_place(*, is_change: bool = True) -> None:
         place, timeline = cursor.fetchone()
     try:
         with redis_client(_REDIS_LIMIT_S) as client:
-            known = [None, None] if is_change else sync_reply(client.zmscore(_RIGHTS, ["place", "timeline"]))
-            stored, former = known
+            stored = None if is_change else client.zscore(_RIGHTS, "place")
             if stored is not None and stored > place:
-                record_lost_range(LostRange(RIGHTS, int(place), int(stored), int(former or 0), timeline))
+                former = int(client.zscore(_RIGHTS, "timeline") or 0)
+                record_lost_range(LostRange(RIGHTS, int(place), int(stored), former, timeline))
             if stored is None or stored > place:
                 client.zadd(_RIGHTS, {"place": place, "timeline": timeline}, gt=stored is None)
     except redis.RedisError as error:

@@ -1,7 +1,6 @@
 """Metrics of Postgres, Redis and the processes of all nodes."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 from django.conf import settings
 from django.db import connection
@@ -16,8 +15,6 @@ from kebab.stack.servers.lost_changes import lost_ranges
 from kebab.stack.servers.redis_client import quick_redis
 
 _LIMIT_S = 1.0
-# Ranges with series of their own.
-_MOST_LOST = 100
 
 ALIVE = declare_gauge(
     "kebab_processes_alive", "Number of processes with a recent heartbeat, on all nodes.", "node", "name"
@@ -67,9 +64,9 @@ def _collect_redis() -> Iterator[Sample]:
         for queue in (*WORKER_QUEUES, *EMBED_QUEUES):
             yield Sample(family=MESSAGES, values=(queue,), amount=client.llen(queue))
         yield Sample(family=MEMORY, amount=client.info("memory")["used_memory"])
-    found = lost_ranges()
+    found = list(lost_ranges())
     yield Sample(family=LOST, amount=len(found))
-    for each in islice(found, _MOST_LOST):
+    for each in found[:100]:
         values = (each.subject, str(each.first), str(each.last))
         yield Sample(family=LOST_OF, values=values, amount=each.last - each.first + 1)
 
