@@ -21,7 +21,14 @@ from kebab.stack.servers.lost_changes import LostRange, record_lost_range
 from kebab.tenancy.current_workspace import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema
-from search.mirror.files import MirrorAbsent, MirrorFiles, MirrorOutdated, MirrorRebuildNeeded, SyncTakesLong
+from search.mirror.files import (
+    MirrorAbsent,
+    MirrorBusy,
+    MirrorFiles,
+    MirrorOutdated,
+    MirrorRebuildNeeded,
+    SyncTakesLong,
+)
 from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
 
@@ -183,13 +190,17 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief
 
 
 def _record_lost_range(connection: apsw.Connection, workspace_id: uuid.UUID, applied: int) -> None:
-    """Record the changes since the last landmark that the log still has."""
+    """Record the changes since the last landmark that the log still has.
+
+    Raises MirrorBusy on a standby, which may not have replayed them yet.
+    """
     row: Any = connection.execute(schema.READ_META, ("landmarks",)).fetchone()
     former_timeline, former = json.loads(row[0] if row else "[0, {}]")
     timeline, current = json.loads(snapshot.read_landmarks(workspace_id, applied))
-    if timeline:  # else it is a standby, which may not have replayed them yet
-        first = 1 + max((int(seq) for seq, _ in former.items() & current.items()), default=0)
-        record_lost_range(LostRange(str(workspace_id), first, applied, former_timeline, timeline))
+    if not timeline:
+        raise MirrorBusy("the standby lacks changes that the mirror has")
+    first = 1 + max((int(seq) for seq, _ in former.items() & current.items()), default=0)
+    record_lost_range(LostRange(str(workspace_id), first, applied, former_timeline, timeline))
 
 
 def _check_rebuild_is_slower(connection: apsw.Connection, tail: snapshot.LogTail) -> None:

@@ -65,9 +65,11 @@ def longest_gap_s(exchanges: Sequence[Exchange]) -> float:
 def _judge_answers(cluster: Cluster, scene: Scene, options: argparse.Namespace) -> None:
     report = cluster.report
     failed = [each for each in scene.searches if not each.is_done and each.node != scene.victim]
+    began_s = min((each.began_s for each in scene.searches), default=0)
     share = round(100 * len(failed) / max(1, len(scene.searches)), 2)
     report.measure("searches", len(scene.searches))
     report.measure("failed searches in percent", share)
+    report.measure("failed searches", [f"{each} at {each.began_s - began_s:.1f} s" for each in failed[:20]])
     above = [share] if share > options.failed_searches else []
     report.claim(f"no more than {options.failed_searches:g} % of searches fail", above)
     refused = [each for each in (*scene.writes, *scene.searches) if not each.is_done]

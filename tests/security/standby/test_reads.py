@@ -13,6 +13,7 @@ from kebab.people.operator import command_line_access
 from kebab.people.token_lifecycle import revoke_token
 from kebab.runtime import role
 from kebab.stack.servers import rights_place
+from kebab.stack.servers.lost_changes import lost_ranges
 from kebab.tenancy.postgres import standby
 from search.mirror import local_mirrors
 from tests.api.refusals import refusal_of
@@ -123,8 +124,12 @@ def test_min_seq_waits_for_the_replay(pair, client, workspace, settings, lagging
         awaited = {"min_seq": workspace.head_seq}
         assert refusal_of(search(client, workspace, **awaited)) == (503, "not_searchable_yet", None)
         behind = search(client, workspace).json()
+        assert "seq" in behind, behind
         assert behind["degraded"] == ["lexical", "primary_unreachable"]
         assert behind["seq"] < workspace.head_seq == local_mirrors.mirror_seq(workspace.pk)
+        finish_syncs()
+        assert local_mirrors.mirror_seq(workspace.pk) == workspace.head_seq
+        assert str(workspace.pk) not in {lost.subject for lost in lost_ranges()}
         lagging()
         pair.standby.wait_for(pair.end)
         found = search(client, workspace, **awaited).json()
