@@ -1,6 +1,7 @@
 """The WSGI handlers of views: requests with a token take fewer middlewares than pages and their sessions."""
 
 from functools import lru_cache
+from io import BytesIO
 from typing import Any, Final
 
 from django.contrib.auth.models import AnonymousUser
@@ -57,9 +58,18 @@ class ViewHandler(WSGIHandler):
             response = self._token_requests.get_response(request)
         else:
             response = super().get_response(request)
-        if response.status_code == _UNAVAILABLE and request.method in _READING and leave_lost_primary():
+        if response.status_code == _UNAVAILABLE and _is_repeatable(request) and leave_lost_primary():
+            if request.method not in _READING:
+                request.META["wsgi.input"].seek(0)
             return self.get_response(WSGIRequest(request.META))
         return response
+
+
+def _is_repeatable(request: HttpRequest) -> bool:
+    """Return whether a request only reads, and its body, if its view takes one, can be read again."""
+    view = getattr(getattr(request.resolver_match, "func", None), "cls", None)
+    is_search = getattr(view, "only_reads", False) and isinstance(request.META["wsgi.input"], BytesIO)
+    return request.method in _READING or is_search
 
 
 class TokenRequestHandler(WSGIHandler):

@@ -58,6 +58,7 @@ class SearchView(WorkspaceView):
     """Search in a workspace. The same query on the same documents gives byte-identical hits."""
 
     required: ClassVar = {"GET": READ, "POST": READ}
+    only_reads = True
     queries: ClassVar = {"GET": SearchParameters}
     typed_text = TYPED_TEXT
 
@@ -93,6 +94,7 @@ class BulkSearchView(WorkspaceView):
     """Up to 100 searches, run one after another; an error in one doesn't affect the others."""
 
     required: ClassVar = {"POST": Need(role=Role.VIEWER, scope=TokenScope.SEARCH, filters=True)}
+    only_reads = True
     body_limit_bytes = 5_000_000
     typed_text = TYPED_TEXT
 
@@ -227,6 +229,7 @@ class ContextPackView(WorkspaceView):
     """Context packs: passages that belong together, cited, within a budget."""
 
     required: ClassVar = {"POST": _READ}
+    only_reads = True
 
     @extend_schema(request=ContextPackBody, responses={200: wire_component(_VERSION)})
     def post(self, request: Request, ws: str) -> HttpResponse:

@@ -52,6 +52,7 @@ class SeveralBody(RankingFields):
 class SeveralSearchView(ApiView):
     """Search in several workspaces at once."""
 
+    only_reads = True
     typed_text = TYPED_TEXT
 
     @extend_schema(request=SeveralBody, responses={200: wire_component(_VERSION)})

@@ -95,14 +95,16 @@ class DatabaseBreaker:
     def report_loss(self, reason: BaseException) -> None:
         """Test in a thread whether PostgreSQL is reachable, and refuse requests while it isn't.
 
-        After a timeout requests are refused at once, which spares the others the same wait. After any other
-        loss only once the test fails: that connection may have been the only one to break.
+        After a timeout, or with a standby, requests are refused at once, which spares the others the same
+        wait. Else only once the test fails: that connection may have been the only one to break.
         """
         with self._lock:
             if self._is_testing:
                 return
             self._is_testing = True
-        if any(sign in str(reason) for sign in _SIGNS_OF_WAITING):
+        if "STANDBY" in connections[DEFAULT_DB_ALIAS].settings_dict or any(
+            sign in str(reason) for sign in _SIGNS_OF_WAITING
+        ):
             self._open(reason)
         waiting = threading.Thread(
             target=self._probe_until_reachable, args=(reason,), name="postgres-presence", daemon=True

@@ -1,5 +1,7 @@
 """Requests while the primary is away: a standby answers them, as far as it has what was acknowledged."""
 
+from io import BytesIO
+
 import pytest
 import redis
 from django.core.handlers.wsgi import WSGIRequest
@@ -137,8 +139,12 @@ def test_min_seq_waits_for_the_replay(pair, client, workspace, settings, lagging
         assert len(found["hits"]) == 2
 
 
-def test_search_whose_connection_is_lost_is_repeated_on_the_standby(pair, client, workspace):
-    environ = RequestFactory().get(address(workspace, "/search"), {"q": "alpha", "mode": "lexical"}).environ
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_search_whose_connection_is_lost_is_repeated_on_the_standby(pair, client, workspace, method):
+    given = {"q": "alpha", "mode": "lexical"}
+    options = {"content_type": "application/json"} if method == "post" else {}
+    environ = getattr(RequestFactory(), method)(address(workspace, "/search"), given, **options).environ
+    environ["wsgi.input"] = BytesIO(environ["wsgi.input"].read())
     environ["HTTP_AUTHORIZATION"] = client._credentials["HTTP_AUTHORIZATION"]
     handler = ViewHandler()
     handler.load_middleware()
