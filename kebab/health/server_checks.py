@@ -260,9 +260,9 @@ def check_lost_changes(repair: bool = False) -> Iterator[CheckResult]:
     for found, found_at in lost_ranges().items():
         if found.subject not in names:
             continue
-        name, timelines = f"changes of {names[found.subject]}", f"{found.former_timeline} to {found.timeline}"
-        detail = f"{found.first} to {found.last} may be lost with the change from timeline {timelines},"
-        detail += f" noticed at {datetime.fromtimestamp(found_at, UTC):%F %R} UTC"
+        name = f"changes of {names[found.subject]}"
+        detail = f"{found.first} to {found.last} may be lost since timeline {found.former_timeline} became"
+        detail += f" {found.timeline}, noticed at {datetime.fromtimestamp(found_at, UTC):%F %R} UTC"
         if repair:
             forget_lost_range(found)
             yield repaired_result(name, f"{detail}; not listed any more")

@@ -58,18 +58,17 @@ class ViewHandler(WSGIHandler):
             response = self._token_requests.get_response(request)
         else:
             response = super().get_response(request)
-        if response.status_code == _UNAVAILABLE and _is_repeatable(request) and leave_lost_primary():
-            if request.method not in _READING:
-                request.META["wsgi.input"].seek(0)
+        if response.status_code == _UNAVAILABLE and _rewind(request) and leave_lost_primary():
             return self.get_response(WSGIRequest(request.META))
         return response
 
 
-def _is_repeatable(request: HttpRequest) -> bool:
-    """Return whether a request only reads, and its body, if its view takes one, can be read again."""
+def _rewind(request: HttpRequest) -> bool:
+    """Return whether a request only reads, as its view may say of a POST, and begin its body again."""
     view = getattr(getattr(request.resolver_match, "func", None), "cls", None)
-    is_search = getattr(view, "only_reads", False) and isinstance(request.META["wsgi.input"], BytesIO)
-    return request.method in _READING or is_search
+    body = request.META["wsgi.input"]
+    is_search = getattr(view, "only_reads", False) and isinstance(body, BytesIO)
+    return request.method in _READING or (is_search and body.seek(0) == 0)
 
 
 class TokenRequestHandler(WSGIHandler):

@@ -62,8 +62,6 @@ class ApiView(APIView):
     schema = KebabSchema()
     #: The most bytes a JSON body may have.
     body_limit_bytes: ClassVar[int] = 1_000_000
-    #: Whether its POST only reads, so that it may be repeated.
-    only_reads: ClassVar[bool] = False
     #: The query parameters of each method; a method without an entry takes none.
     queries: ClassVar[Mapping[str, type[StrictSerializer]]] = {}
     #: The methods that read their body; other methods require an empty body or an object without fields,

@@ -19,7 +19,7 @@ TIMELINE: Final = "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
 # A sorted set, by the time of the finding; they are listed for a week.
 _RANGES: Final = "kebab:lost"
 _LISTED_S: Final = 7 * 86_400.0
-_REDIS_LIMIT_S: Final = 0.5
+REDIS_LIMIT_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def record_lost_range(found: LostRange) -> None:
     """Log a range, and list it once; while Redis is away it is in the log alone."""
     logger.error("Acknowledged changes may be lost: %s", found)
     try:
-        with redis_client(_REDIS_LIMIT_S) as client:
+        with redis_client(REDIS_LIMIT_S) as client:
             client.zremrangebyscore(_RANGES, 0, time.time() - _LISTED_S)
             client.zadd(_RANGES, {json.dumps(astuple(found)): time.time()}, nx=True)
     except redis.RedisError as error:
@@ -48,12 +48,12 @@ def record_lost_range(found: LostRange) -> None:
 
 def lost_ranges() -> dict[LostRange, float]:
     """Return the listed ranges with the times of their findings, oldest first. Raises RedisError."""
-    with redis_client(_REDIS_LIMIT_S) as client:
+    with redis_client(REDIS_LIMIT_S) as client:
         found = client.zrangebyscore(_RANGES, time.time() - _LISTED_S, "+inf", withscores=True)
     return {LostRange(*json.loads(each)): found_at for each, found_at in sync_reply(found)}
 
 
 def forget_lost_range(found: LostRange) -> None:
     """Remove a range from the list. Raises RedisError."""
-    with redis_client(_REDIS_LIMIT_S) as client:
+    with redis_client(REDIS_LIMIT_S) as client:
         client.zrem(_RANGES, json.dumps(astuple(found)))

@@ -6,12 +6,11 @@ from typing import Final
 import redis
 from django.db import connection
 
-from kebab.stack.servers.lost_changes import RIGHTS, TIMELINE, LostRange, record_lost_range
+from kebab.stack.servers.lost_changes import REDIS_LIMIT_S, RIGHTS, TIMELINE, LostRange, record_lost_range
 from kebab.stack.servers.redis_client import redis_client
 
 logger = logging.getLogger(__name__)
 
-_REDIS_LIMIT_S: Final = 0.5
 # A sorted set with the place as the score, so that a smaller one never replaces it.
 _RIGHTS: Final = "kebab:rights"
 # Not the place of the insertion: what was inserted after the change and not flushed may be lost with the
@@ -32,7 +31,7 @@ def store_rights_place(*, is_change: bool = True) -> None:
         cursor.execute(_FLUSHED)
         place, timeline = cursor.fetchone()
     try:
-        with redis_client(_REDIS_LIMIT_S) as client:
+        with redis_client(REDIS_LIMIT_S) as client:
             stored = None if is_change else client.zscore(_RIGHTS, "place")
             if stored is not None and stored > place:
                 former = int(client.zscore(_RIGHTS, "timeline") or 0)
@@ -46,7 +45,7 @@ def store_rights_place(*, is_change: bool = True) -> None:
 def has_all_rights(place: float | None) -> bool:
     """Return whether a standby that has replayed up to `place` has the last change of rights."""
     try:
-        with redis_client(_REDIS_LIMIT_S) as client:
+        with redis_client(REDIS_LIMIT_S) as client:
             needed = client.zscore(_RIGHTS, "place")
     except redis.RedisError:
         return False

@@ -1,5 +1,6 @@
 """Reads of a mirror from Postgres: the log after a number, and current documents, from one snapshot."""
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,9 @@ from django.db.models import OuterRef, QuerySet
 
 from kebab.identity.models import Workspace
 from kebab.people.workspace_settings.registry import preference
-from kebab.stack.servers.lost_changes import TIMELINE
+from kebab.stack.servers.lost_changes import TIMELINE, LostRange, record_lost_range
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
-from search.mirror.files import MirrorOutdated
+from search.mirror.files import MirrorBusy, MirrorOutdated
 from search.models import Change, Chunk, Document, MediaKind
 from search.retrieval.outdated import read_currency
 from search.retrieval.query.metadata import Value
@@ -130,8 +131,6 @@ class LogTail:
     analysis: Analysis
     #: False when numbers are missing or belong to another history: the mirror must be rebuilt.
     is_continuous: bool
-    #: Whether the mirror's last change is of another history.
-    is_replaced: bool
 
 
 @contextmanager
@@ -147,11 +146,14 @@ def postgres_snapshot(*, idle_limit: str = "10min") -> Iterator[None]:
         yield
 
 
-def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, most: int) -> LogTail:
+def read_log(
+    workspace_id: uuid.UUID, applied_seq: int, applied_token: int, landmarks: Sequence[Any] = (), *, most: int
+) -> LogTail:
     """Return the log after `applied_seq`.
 
-    Raises MirrorOutdated when that is more than `most` changes, Workspace.DoesNotExist when the workspace is
-    gone.
+    If it is another one, the changes since the last common one of the `landmarks`, read at `applied_seq`, are
+    recorded as lost. Raises MirrorOutdated when that is more than `most` changes, MirrorBusy on a standby
+    that has not replayed `applied_seq`, Workspace.DoesNotExist when the workspace is gone.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
     head_seq = workspace.head_seq
@@ -165,6 +167,8 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, m
     )
     tokens = {seq: token for seq, token, _ in changes}
     follows = applied_seq == 0 or tokens.get(applied_seq) == applied_token
+    if head_seq < applied_seq or (not follows and applied_seq in tokens):
+        _record_lost_range(workspace_id, applied_seq, *landmarks)
     new = [(seq, doc_id) for seq, _, doc_id in changes if seq > applied_seq]
     return LogTail(
         head_seq=head_seq,
@@ -172,7 +176,6 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, m
         head_token=tokens.get(head_seq, 0),
         doc_ids=tuple(dict.fromkeys(doc_id for _, doc_id in new)),
         is_continuous=follows and [seq for seq, _ in new] == list(range(applied_seq + 1, head_seq + 1)),
-        is_replaced=head_seq < applied_seq or (not follows and applied_seq in tokens),
     )
 
 
@@ -189,6 +192,15 @@ def read_landmarks(workspace_id: uuid.UUID, seq: int) -> str:
     with connection.cursor() as cursor:
         cursor.execute(_LANDMARKS, [workspace_id, seq])
         return str(cursor.fetchone()[0])
+
+
+def _record_lost_range(workspace_id: uuid.UUID, applied_seq: int, landmarks: str = "[0, {}]") -> None:
+    former_timeline, former = json.loads(landmarks)
+    timeline, current = json.loads(read_landmarks(workspace_id, applied_seq))
+    if not timeline:
+        raise MirrorBusy("the standby lacks changes that the mirror has")
+    first = 1 + max((int(seq) for seq, _ in former.items() & current.items()), default=0)
+    record_lost_range(LostRange(str(workspace_id), first, applied_seq, former_timeline, timeline))
 
 
 def analysis_for(workspace: Workspace) -> Analysis:

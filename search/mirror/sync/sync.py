@@ -11,24 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from kebab.observability import tracing
 from kebab.runtime import failpoints
-from kebab.stack.servers.lost_changes import LostRange, record_lost_range
 from kebab.tenancy.current_workspace import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema
-from search.mirror.files import (
-    MirrorAbsent,
-    MirrorBusy,
-    MirrorFiles,
-    MirrorOutdated,
-    MirrorRebuildNeeded,
-    SyncTakesLong,
-)
+from search.mirror.files import MirrorAbsent, MirrorFiles, MirrorOutdated, MirrorRebuildNeeded, SyncTakesLong
 from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
 
@@ -167,11 +159,10 @@ def _follow_log(path: Path, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncR
 
 def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
     applied, token = applied_position(connection)
+    landmarks = connection.execute(schema.READ_META, ("landmarks",)).fetchone() or ()
     with snapshot.postgres_snapshot():
         most = _CHANGES_A_DOCUMENT * _REBUILD_BACKLOG
-        tail = snapshot.read_log(workspace_id, applied, token, most=most)
-        if tail.is_replaced:
-            _record_lost_range(connection, workspace_id, applied)
+        tail = snapshot.read_log(workspace_id, applied, token, landmarks, most=most)
         if schema.analysis_of(connection) != tail.analysis:
             raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}", why="tokenizer")
         if not tail.is_continuous:
@@ -187,20 +178,6 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief
     return SyncReport(
         applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False, is_settled=False
     )
-
-
-def _record_lost_range(connection: apsw.Connection, workspace_id: uuid.UUID, applied: int) -> None:
-    """Record the changes since the last landmark that the log still has.
-
-    Raises MirrorBusy on a standby, which may not have replayed them yet.
-    """
-    row: Any = connection.execute(schema.READ_META, ("landmarks",)).fetchone()
-    former_timeline, former = json.loads(row[0] if row else "[0, {}]")
-    timeline, current = json.loads(snapshot.read_landmarks(workspace_id, applied))
-    if not timeline:
-        raise MirrorBusy("the standby lacks changes that the mirror has")
-    first = 1 + max((int(seq) for seq, _ in former.items() & current.items()), default=0)
-    record_lost_range(LostRange(str(workspace_id), first, applied, former_timeline, timeline))
 
 
 def _check_rebuild_is_slower(connection: apsw.Connection, tail: snapshot.LogTail) -> None:
