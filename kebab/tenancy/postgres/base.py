@@ -102,9 +102,8 @@ class DatabaseBreaker:
             if self._is_testing:
                 return
             self._is_testing = True
-        if "STANDBY" in connections[DEFAULT_DB_ALIAS].settings_dict or any(
-            sign in str(reason) for sign in _SIGNS_OF_WAITING
-        ):
+        has_standby = "STANDBY" in connections[DEFAULT_DB_ALIAS].settings_dict
+        if _has_sign(reason, _SIGNS_OF_WAITING) or (has_standby and not _has_sign(reason, _SIGNS_OF_LIFE)):
             self._open(reason)
         waiting = threading.Thread(
             target=self._probe_until_reachable, args=(reason,), name="postgres-presence", daemon=True
@@ -136,13 +135,17 @@ class DatabaseBreaker:
             self._connect().close()
         except (psycopg.Error, OSError) as error:
             # It has too many connections; the existing ones still work.
-            return any(sign in str(error) for sign in _SIGNS_OF_LIFE)
+            return _has_sign(error, _SIGNS_OF_LIFE)
         return True
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._is_testing = False
         self._is_away.clear()
+
+
+def _has_sign(error: BaseException, signs: Iterable[str]) -> bool:
+    return any(sign in str(error) for sign in signs)
 
 
 @cache
