@@ -77,6 +77,35 @@ def request_document(
     return job
 
 
+def request_members(
+    source: Source,
+    kind: JobKind,
+    payload: Mapping[str, Any],
+    items: Sequence[JobItem],
+    *,
+    requested_by: str = "",
+    batch: UUID | None = None,
+) -> Job:
+    """Return the job that will ingest documents with blobs of their own: `items` with path, blob, record.
+
+    `payload` names their `version`, the `blob` of their pack, '' for none, and the `prefix` of their paths.
+    """
+    with transaction.atomic():
+        job = create_source_job(
+            source,
+            kind,
+            payload,
+            items_total=len(items),
+            discovered_at=timezone.now(),
+            requested_by=requested_by,
+            batch=batch,
+        )
+        for item in items:
+            item.workspace_id, item.job, item.action = source.workspace_id, job, "ingest"
+        JobItem.objects.bulk_create(items)
+    return job
+
+
 def request_archive(
     source: Source, payload: Mapping[str, Any], *, requested_by: str = "", batch: UUID | None = None
 ) -> Job:
