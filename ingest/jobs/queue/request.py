@@ -17,6 +17,7 @@ from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
 from kebab.observability.log_formats import request_id
+from search.corpus.chunk_rows import insert_rows
 from search.evaluation.runs import end_run, reopen_run
 from search.libraries.source_stats import refresh_upload_stats
 from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
@@ -102,7 +103,7 @@ def request_members(
         )
         for item in items:
             item.workspace_id, item.job, item.action = source.workspace_id, job, "ingest"
-        JobItem.objects.bulk_create(items)
+        insert_rows(items)
     return job
 
 
