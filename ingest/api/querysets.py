@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.sources.serializers import SourceVersionSerializer
 from ingest.jobs.items.quarantine import unreadable_files
-from ingest.models import Job, JobKind, Unreadable
+from ingest.models import DOCUMENT_KINDS, Job, JobKind, Unreadable
 from ingest.services.versions import AddedVersion
 from kebab.database.natural_order import NaturalKey
 from kebab.http.api.views import WorkspaceView
@@ -30,7 +30,7 @@ UNREADABLE_STATES: Final = ("refused", "quarantined")
 _KINDS_WITHOUT_PATHS = (
     JobKind.DELETE_SOURCE,
     JobKind.DELETE_VERSION,
-    JobKind.INGEST_DOCUMENT,
+    *DOCUMENT_KINDS,
     JobKind.EVALUATE,
     JobKind.GATE,
 )

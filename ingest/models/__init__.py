@@ -1,7 +1,9 @@
 """Jobs, their items, unreadable files and pages of web sites."""
 
 from ingest.models.job import (
+    DOCUMENT_KINDS,
     HEEDS_DELETIONS,
+    MEMBER_KINDS,
     OPEN_STATES,
     READS_DOCUMENTS,
     UPLOAD_KINDS,
@@ -15,7 +17,9 @@ from ingest.models.page import WebPage
 from ingest.models.unreadable import Unreadable
 
 __all__ = [
+    "DOCUMENT_KINDS",
     "HEEDS_DELETIONS",
+    "MEMBER_KINDS",
     "OPEN_STATES",
     "READS_DOCUMENTS",
     "UPLOAD_KINDS",

@@ -15,6 +15,7 @@ class JobKind(models.TextChoices):
 
     SYNC_SOURCE = "sync_source"
     INGEST_DOCUMENT = "ingest_document"
+    INGEST_DOCUMENTS = "ingest_documents"
     INGEST_ARCHIVE = "ingest_archive"
     DELETE_SOURCE = "delete_source"
     DELETE_VERSION = "delete_version"
@@ -37,7 +38,11 @@ class JobState(models.TextChoices):
 #: The states of a job that has not ended.
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 #: The kinds that have blobs of their own.
-UPLOAD_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE)
+UPLOAD_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_DOCUMENTS, JobKind.INGEST_ARCHIVE)
+#: Those of documents that a person chose, each to be ingested.
+DOCUMENT_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_DOCUMENTS)
+#: Those whose items have blobs of their own.
+MEMBER_KINDS = (JobKind.INGEST_DOCUMENTS, JobKind.INGEST_ARCHIVE)
 #: The kinds that create documents and chunks, and have a report.
 READS_DOCUMENTS = (JobKind.SYNC_SOURCE, *UPLOAD_KINDS, JobKind.RECHUNK)
 #: Those whose items are cancelled when a person deletes a document, so that it stays deleted.
@@ -209,10 +214,11 @@ class JobItem(models.Model):
     detail = models.TextField(blank=True, default="")
     # What the document's reader left out or could not read; see `Document.omissions`.
     omissions = models.JSONField(default=dict, blank=True, db_default={})
-    # Hash of the blob of an archive's member, or of bytes that came with a record; empty for items that are
-    # read from their source.
+    # Hash of the blob of an archive's member, of one of several documents uploaded together, or of bytes that
+    # came with a record; empty for items that are read from their source.
     blob = models.CharField(max_length=64, blank=True, default="", db_default="")
-    # What a connector of records reported about it; see `ingest.connectors.records.source`.
+    # What a connector of records reported about it; see `ingest.connectors.records.source`. Of one of several
+    # documents uploaded together: the fields stated about it.
     record = models.JSONField(default=dict, blank=True, db_default={})
 
     objects = JobItemQuerySet.as_manager()

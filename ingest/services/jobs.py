@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from ingest.jobs.queue.report import refusal_message, refused_item
+from ingest.jobs.queue.report import refusal_message, refused_items
 from ingest.jobs.queue.request import cancel, cancel_all, lock_source
 from ingest.jobs.queue.schedule import can_retry, retry
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
@@ -99,17 +99,18 @@ def wait_until_searchable(job: Job, *, limit_s: float | None = None) -> Job | No
     """Wait until an upload's job has ended and its writes are searchable here; return the ended job.
 
     None when that takes longer than `limit_s`, or KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason
-    when the document was not ingested, NotFound when the workspace was deleted.
+    when the one document of the job was not ingested (see `refusals_of` for those of several), NotFound when
+    the workspace was deleted.
     """
     deadline = time.monotonic() + (settings.KEBAB_WAIT_LIMIT_S if limit_s is None else limit_s)
     ended_job = _wait_for_end(job, deadline)
     if ended_job is None:
         return None
     if ended_job.state != JobState.SUCCEEDED:
-        raise _refusal(ended_job, f"its job {ended_job.state}", ended_job.error)
-    refused = refused_item(ended_job)
-    if refused is not None:
-        raise _refusal(ended_job, refused.reason, refused.detail)
+        name = ended_job.payload.get("path", ended_job.payload.get("archive"))
+        raise _refusal(name, f"its job {ended_job.state}", ended_job.error)
+    if (refusal := refusals_of(ended_job).get(ended_job.payload.get("path", ""))) is not None:
+        raise refusal
     try:
         local_mirrors.wait_for_seq(
             ended_job.workspace_id, ended_job.seq or 0, limit_s=max(0.0, deadline - time.monotonic())
@@ -131,5 +132,10 @@ def _wait_for_end(job: Job, deadline: float) -> Job | None:
     return None
 
 
-def _refusal(job: Job, reason: str, detail: str) -> Unprocessable:
-    return Unprocessable(refusal_message(job, reason, detail), code="not_ingested")
+def refusals_of(ended_job: Job) -> dict[str, Unprocessable]:
+    """Return, by path, why documents that a job was to ingest were not ingested."""
+    return {item.path: _refusal(item.path, item.reason, item.detail) for item in refused_items(ended_job)}
+
+
+def _refusal(name: str | None, reason: str, detail: str) -> Unprocessable:
+    return Unprocessable(refusal_message(name, reason, detail), code="not_ingested")

@@ -66,9 +66,18 @@ def check_jobs(workspace: Workspace) -> None:
 
 def check_content(workspace: Workspace, addition: Addition) -> None:
     """Raise TooLarge when the addition would exceed the workspace's quota."""
-    (refusal,) = refusals(workspace, [addition])
-    if refusal:
-        raise TooLarge(f"{refusal} Delete some, or ask the operator for more.", code="over_quota")
+    for error in filter(None, content_errors(workspace, [addition])):
+        raise error
+
+
+def content_errors(workspace: Workspace, additions: Sequence[Addition]) -> list[TooLarge | None]:
+    """Return for each addition in turn the error if it exceeds the quota; None for those that fit."""
+    return [
+        TooLarge(f"{refusal} Delete some, or ask the operator for more.", code="over_quota")
+        if refusal
+        else None
+        for refusal in refusals(workspace, additions)
+    ]
 
 
 def refusals(workspace: Workspace, additions: Sequence[Addition]) -> list[str]:

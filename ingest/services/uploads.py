@@ -1,7 +1,9 @@
 """Documents uploaded, updated and deleted by people. Each change of one is a job of its own."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -9,10 +11,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from ingest.blob_cleanup import release_blobs
-from ingest.jobs.kinds.upload import stated_fields
-from ingest.jobs.queue.request import request_document, request_restating
-from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind
-from ingest.services.quotas import Addition, check_content, check_jobs
+from ingest.jobs.kinds.upload import pack, stated_fields, unpack
+from ingest.jobs.queue.request import request_document, request_members, request_restating
+from ingest.models import MEMBER_KINDS, OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind
+from ingest.services.quotas import Addition, check_content, check_jobs, content_errors
 from ingest.services.source_definition import ensure_upload_source
 from kebab.database.on_commit import run_on_commit
 from kebab.errors import Conflict, FieldError, InvalidRequest, NotFound
@@ -25,7 +27,10 @@ from search.corpus.blobs import has_blob, lock_and_store_blobs, lock_blobs, stor
 from search.corpus.content_ids import content_hash
 from search.corpus.paths import normalise_path
 from search.libraries.source_stats import refresh_source_stats
-from search.models import Document, Source, SourceKind
+from search.models import Document, Source, SourceKind, SourceVersion
+
+# The kinds of jobs whose payload has the path of their only document.
+_ONE_DOCUMENT_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.RECHUNK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +79,118 @@ def accept_upload(
     check_batch(source, upload.batch, requested_by)
     check_jobs(workspace)
     version = ensure_version(source, upload.version)
-    there = Document.objects.in_workspace(version.workspace_id).filter(version=version.pk, path=path)
-    replaced = there.values_list("size_bytes", flat=True).first()
-    addition = Addition(is_new=replaced is None, size_bytes=len(upload.content) - (replaced or 0))
-    check_content(workspace, addition)
+    sizes = _sizes_at(version, [path])
+    check_content(workspace, _addition(upload, sizes.get(path)))
     place = DocumentLocation(workspace=workspace, source=source, version=version, path=path)
     blob = content_hash(upload.content)
-    pending = {} if addition.is_new else stated_fields(_latest_open_payload(place))
-    stated = {**pending, **upload.stated, **({} if upload.embed else {"embed": False})}
+    stated = {**_pending_fields(version, sizes).get(path, {}), **upload.stated, **_embed_field(upload)}
     store_blobs(workspace.pk, {blob: upload.content})
     with transaction.atomic():
         lock_and_store_blobs(workspace.pk, {blob: upload.content})
         return _request_ingestion(place, blob, stated, requested_by, batch=upload.batch)
+
+
+def accept_uploads(
+    workspace: Workspace, uploads: Sequence[Upload | Exception], *, reader: Reader, requested_by: str
+) -> list[AcceptedUpload | Exception]:
+    """Accept documents with normal paths: those of one version of a source, and one batch, in one job.
+
+    Return for each, in their order, what was accepted, or the error that refused it; given errors are
+    returned as they are. Of two documents of one path the later one counts.
+    """
+    results: list[Any] = list(uploads)
+    groups: dict[Any, list[int]] = {}
+    for number, upload in enumerate(uploads):
+        if isinstance(upload, Upload):
+            groups.setdefault((upload.source, upload.version, upload.embed, upload.batch), []).append(number)
+    first_jobs: dict[str, UUID] = {}
+    for (source, *_, batch), numbers in groups.items():
+        batch = batch or first_jobs.get(source)
+        try:
+            accepted = _accept_group(
+                workspace,
+                [replace(results[number], batch=batch) for number in numbers],
+                reader=reader,
+                requested_by=requested_by,
+            )
+        except Exception as error:  # noqa: BLE001  # a defect in some documents must not fail the others
+            accepted = [error] * len(numbers)
+        for number, result in zip(numbers, accepted, strict=True):
+            results[number] = result
+            if isinstance(result, AcceptedUpload):
+                first_jobs.setdefault(source, result.job.pk)
+    return results
+
+
+def _accept_group(
+    workspace: Workspace, uploads: Sequence[Upload], *, reader: Reader, requested_by: str
+) -> Sequence[AcceptedUpload | Exception]:
+    """Accept documents that differ in path, content and stated fields only. Raises as `accept_upload`."""
+    first, *others = uploads
+    if not others:
+        return [accept_upload(workspace, first, reader=reader, requested_by=requested_by)]
+    source = ensure_upload_source(workspace, reader, first.source)
+    check_batch(source, first.batch, requested_by)
+    check_jobs(workspace)
+    version = ensure_version(source, first.version)
+    wanted: dict[str, Upload] = {}
+    for upload in uploads:
+        earlier = wanted.get(upload.path, upload).stated
+        wanted[upload.path] = replace(upload, stated={**earlier, **upload.stated})
+    sizes = _sizes_at(version, wanted)
+    additions = [_addition(upload, sizes.get(path)) for path, upload in wanted.items()]
+    refused = zip(wanted, content_errors(workspace, additions), strict=True)
+    errors = {path: error for path, error in refused if error is not None}
+    pending = _pending_fields(version, sizes)
+    items = {
+        path: JobItem(
+            path=path,
+            blob=content_hash(upload.content),
+            record={**pending.get(path, {}), **upload.stated},
+        )
+        for path, upload in wanted.items()
+        if path not in errors
+    }
+    if not items:
+        return [errors[upload.path] for upload in uploads]
+    contents = {item.blob: wanted[path].content for path, item in items.items()}
+    packed = pack(contents)
+    blob = content_hash(packed)
+    payload = {"prefix": "", "version": version.tag, "blob": blob, **_embed_field(first)}
+    store_blobs(workspace.pk, {blob: packed})
+    with transaction.atomic():
+        lock_blobs(workspace.pk, [blob, *contents])
+        store_blobs(workspace.pk, {blob: packed})
+        job = request_members(
+            source,
+            JobKind.INGEST_DOCUMENTS,
+            payload,
+            list(items.values()),
+            requested_by=requested_by,
+            batch=first.batch,
+        )
+    return [
+        errors.get(upload.path)
+        or AcceptedUpload(
+            place=DocumentLocation(workspace=workspace, source=source, version=version, path=upload.path),
+            job=job,
+        )
+        for upload in uploads
+    ]
+
+
+def _sizes_at(version: SourceVersion, paths: Collection[str]) -> dict[str, int]:
+    """Return the sizes of the documents of a version at these paths."""
+    there = Document.objects.in_workspace(version.workspace_id).filter(version=version.pk, path__in=paths)
+    return dict(there.values_list("path", "size_bytes"))
+
+
+def _addition(upload: Upload, replaced_bytes: int | None) -> Addition:
+    return Addition(is_new=replaced_bytes is None, size_bytes=len(upload.content) - (replaced_bytes or 0))
+
+
+def _embed_field(upload: Upload) -> dict[str, bool]:
+    return {} if upload.embed else {"embed": False}
 
 
 def update_document(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> AcceptedUpload:
@@ -98,9 +203,8 @@ def update_document(document: Document, changes: Mapping[str, Any], *, requested
     place = DocumentLocation(
         workspace=document.workspace, source=document.source, version=document.version, path=document.path
     )
-    base = _latest_open_payload(place)
-    blob, stated = base.get("blob", document.content_hash), {**stated_fields(base), **changes}
-    return _restate(place, blob, stated, requested_by)
+    pending = _open_payloads(place.version, [place.path]).get(place.path, {})
+    return _restate(place, {"blob": document.content_hash, **pending}, changes, requested_by)
 
 
 def update_pending_upload(
@@ -110,16 +214,19 @@ def update_pending_upload(
 
     Raises NotFound if none waits, Conflict when the bytes are gone.
     """
-    base = _latest_open_payload(place)
-    if not base:
+    pending = _open_payloads(place.version, [place.path]).get(place.path)
+    if not pending:
         raise NotFound
-    return _restate(place, base["blob"], {**stated_fields(base), **changes}, requested_by)
+    return _restate(place, pending, changes, requested_by)
 
 
 def _restate(
-    place: DocumentLocation, blob: str, stated: Mapping[str, Any], requested_by: str
+    place: DocumentLocation, base: Mapping[str, Any], changes: Mapping[str, Any], requested_by: str
 ) -> AcceptedUpload:
-    workspace_id = place.workspace.pk
+    workspace_id, blob, stated = place.workspace.pk, base["blob"], {**stated_fields(base), **changes}
+    if base.get("pack"):
+        with suppress(FileNotFoundError):  # its job has ended meanwhile
+            unpack(workspace_id, base["pack"])
     with transaction.atomic():
         lock_blobs(workspace_id, [blob])
         if not has_blob(workspace_id, blob):
@@ -168,7 +275,8 @@ def delete_upload(document: Document) -> int:
     # Lock order as in workers: the document before its jobs. Another order could deadlock.
     held = Document.objects.in_workspace(document.workspace_id).filter(doc_id=document.doc_id)
     hashes = list(held.select_for_update().values_list("content_hash", flat=True))
-    _open_jobs(document).update(cancel_requested=True)
+    jobs = _open_jobs(document.version, _ONE_DOCUMENT_KINDS).filter(payload__path=document.path)
+    jobs.update(cancel_requested=True)
     _cancel_members(document)
     seq = delete_documents(document.workspace, [document.doc_id])
     if seq is None:
@@ -193,25 +301,18 @@ def _request_ingestion(
     return AcceptedUpload(place=place, job=job)
 
 
-def _open_jobs(place: Document | DocumentLocation) -> Any:
-    return Job.objects.in_workspace(place.source.workspace_id).filter(
-        kind__in=(JobKind.INGEST_DOCUMENT, JobKind.RECHUNK),
+def _open_jobs(version: SourceVersion, kinds: Collection[JobKind]) -> Any:
+    return Job.objects.in_workspace(version.workspace_id).filter(
+        kind__in=kinds,
         state__in=OPEN_STATES,
-        cancel_requested=False,
-        source=place.source,
-        payload__path=place.path,
-        payload__version=place.version.tag,
+        source=version.source_id,
+        payload__version=version.tag,
     )
 
 
 def _cancel_members(document: Document) -> None:
-    """Keep open archive and rechunk jobs from creating a document at this path again."""
-    archives = Job.objects.in_workspace(document.workspace_id).filter(
-        kind__in=(JobKind.INGEST_ARCHIVE, JobKind.RECHUNK),
-        state__in=OPEN_STATES,
-        source=document.source_id,
-        payload__version=document.version.tag,
-    )
+    """Keep open jobs of many documents from creating a document at this path again."""
+    archives = _open_jobs(document.version, (*MEMBER_KINDS, JobKind.RECHUNK))
     # For archives whose members are not listed yet, an item to delete blocks the member's own item.
     unlisted = archives.filter(discovered_at=None).order_by("pk").select_for_update(no_key=True)
     JobItem.objects.bulk_create(
@@ -228,9 +329,34 @@ def _cancel_members(document: Document) -> None:
     members.update(action="delete")
 
 
-def _latest_open_payload(place: DocumentLocation) -> Mapping[str, Any]:
-    latest = _open_jobs(place).order_by("-created_at", "id").first()
-    return {} if latest is None else latest.payload
+def _pending_fields(version: SourceVersion, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the fields that open jobs state about the documents there are at these paths."""
+    return {path: stated_fields(payload) for path, payload in _open_payloads(version, paths).items()}
+
+
+def _open_payloads(version: SourceVersion, paths: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """Return, by path, the payload of the latest open upload or change of each of these documents.
+
+    Of one that is still packed together with others it names the `pack`.
+    """
+    if not paths:
+        return {}
+    jobs = _open_jobs(version, _ONE_DOCUMENT_KINDS).filter(payload__path__in=list(paths))
+    found = [
+        (job.created_at, job.payload["path"], job.payload) for job in jobs.exclude(cancel_requested=True)
+    ]
+    members = JobItem.objects.in_workspace(version.workspace_id).filter(
+        job__in=_open_jobs(version, MEMBER_KINDS).exclude(cancel_requested=True).values("pk"),
+        path__in=paths,
+        action="ingest",
+        state=ItemState.PENDING,
+    )
+    for item in members.select_related("job"):
+        job = item.job
+        pack_blob = job.payload["blob"] if job.kind == JobKind.INGEST_DOCUMENTS else ""
+        payload = {**job.payload, **item.record, "blob": item.blob, "pack": pack_blob}
+        found.append((job.created_at, item.path, payload))
+    return {path: payload for _, path, payload in sorted(found, key=itemgetter(0, 1))}
 
 
 def check_batch(source: Source, batch: UUID | None, requested_by: str) -> None:

@@ -1,19 +1,27 @@
 """Restriction of sources to groups of readers, and querysets of what a reader may see."""
 
+import re
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
-from django.db.models import Count, OuterRef, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet
 
 from kebab.errors import NotFound
 from kebab.identity.models import Workspace
 from kebab.identity.reader import OPERATOR, Reader
 from kebab.people.groups import lock_groups
 from search.models import Document, Source, SourceReader, is_readable
+
+_DOCUMENT_ID = re.compile(
+    r"(?<![\w-])[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?![\w-])", re.IGNORECASE | re.ASCII
+)
+# Documents that are compared with names.
+_MATCHES = 1_000
 
 #: Ids of groups in order; None: every member of the workspace reads the source.
 Groups = list[uuid.UUID] | None
@@ -101,3 +109,27 @@ def visible_documents(workspace: Workspace, reader: Reader) -> "QuerySet[Documen
     if reader.reads_all:
         return documents
     return documents.filter(source__in=visible_sources(workspace, reader).order_by().values("pk"))
+
+
+def find_by_name(
+    documents: "QuerySet[Document]", names: Collection[str]
+) -> Mapping[str, Collection[Document]]:
+    """Return the documents that each name means: a title in any case, a path, an id, a page's address.
+
+    '' is ignored.
+    """
+    keys = {
+        name: (*map(uuid.UUID, _DOCUMENT_ID.findall(name)), name, name.lower())
+        for name in filter(None, names)
+    }
+    ids = [key for each in keys.values() for key in each[:-2]]
+    meant = Q(doc_id__in=ids) | Q(path__in=keys) | Q(title_folded__in=[each[-1] for each in keys.values()])
+    rows = documents.filter(meant).order_by("path", "id")[:_MATCHES] if keys else ()
+    found: dict[object, list[Document]] = {}
+    for row in rows:
+        for key in {row.doc_id, row.path, row.title_folded}:
+            found.setdefault(key, []).append(row)
+    return {
+        name: dict.fromkeys(chain.from_iterable(found.get(key, ()) for key in each))
+        for name, each in keys.items()
+    }

@@ -35,7 +35,8 @@ def insert_rows(rows: Sequence[models.Model], *, ignore_conflicts: bool = False)
     """Insert new rows of one model with exactly the given values: no `auto_now` time is set.
 
     Columns may be text, numbers, ids, times, JSON, lists of them and vectors, `(dim,)` as array or list.
-    Columns that the first row leaves to the database's default are left to it in all rows. With
+    Columns that the first row leaves to the database's default are left to it in all rows, as are numbers of
+    rows without one. With
     `ignore_conflicts` existing rows stay unchanged. Raises IntegrityError, and DataError for values that
     Postgres refuses.
     """
@@ -54,7 +55,9 @@ def insert_rows(rows: Sequence[models.Model], *, ignore_conflicts: bool = False)
 
 
 def _has_value(row: models.Model, field: Any) -> bool:
-    return not field.generated and not isinstance(getattr(row, field.attname), DatabaseDefault)
+    value = getattr(row, field.attname)
+    is_numbered = field.primary_key and value is None
+    return not (field.generated or is_numbered or isinstance(value, DatabaseDefault))
 
 
 def _as_json(rows: Sequence[models.Model], fields: Sequence[Any]) -> str:

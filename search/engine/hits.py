@@ -61,9 +61,9 @@ class _Place:
     entry: RankedEntry
     chunk: VisibleChunk
     #: Further passages of a document.
-    sections: Sequence[VisibleChunk]
+    sections: Sequence[VisibleChunk] = ()
     #: Chunks of the same text.
-    copies: Sequence[VisibleChunk]
+    copies: Sequence[VisibleChunk] = ()
     #: Chunks of older versions of its page.
     older: Sequence[VisibleChunk] = ()
     #: Characters of its text.
@@ -161,21 +161,13 @@ class HitBuilder:
                     is_whole = False
                     continue
                 chunk = chunks[entry.chunk_id]
-                place = _Place(
-                    position=position,
-                    entry=entry,
-                    chunk=chunk,
-                    sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks]
-                    if entry.sections
-                    else (),
-                    copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
-                    if entry.chunk_id in self._copies
-                    else (),
-                    older=[chunks[id_] for id_ in self._older_ids(entry) if id_ in chunks]
-                    if self._older
-                    else (),
-                    size=len(chunk.text),
-                )
+                place = _Place(position=position, entry=entry, chunk=chunk, size=len(chunk.text))
+                if entry.sections:
+                    place.sections = [chunks[id_] for id_ in _section_ids(entry) if id_ in chunks]
+                if entry.chunk_id in self._copies:
+                    place.copies = [chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
+                if self._older:
+                    place.older = [chunks[id_] for id_ in self._older_ids(entry) if id_ in chunks]
                 is_near = may_defer and not entry.retrieval.pinned and _is_near(place, places)
                 (near if is_near else places).append(place)
             stop += len(entries)
@@ -197,13 +189,9 @@ class HitBuilder:
                 for hit, place in zip(hits, places, strict=True)
             }
         if hits and Include.METADATA in self._query.include:
-            metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
-            for hit in hits:
-                hit.metadata = metadata.get(hit.doc_id, {})
+            self._add_metadata(hits)
         if outdated := [hit for hit in hits if hit.outdated]:
-            newer = find_outdated(self._workspace, self._scope, [hit.doc_id for hit in outdated])
-            for hit in outdated:
-                hit.replaced_by = newer.get(hit.doc_id)
+            self._add_newer(outdated)
         return HitPage(
             hits=tuple(hits),
             positions=tuple([place.position for place in places]),
@@ -212,6 +200,16 @@ class HitBuilder:
             is_whole=is_whole,
             has_snippets=self._has_time,
         )
+
+    def _add_metadata(self, hits: Sequence[SearchHit]) -> None:
+        metadata = read_metadata(self._scope, [hit.doc_id for hit in hits])
+        for hit in hits:
+            hit.metadata = metadata.get(hit.doc_id, {})
+
+    def _add_newer(self, outdated: Sequence[SearchHit]) -> None:
+        newer = find_outdated(self._workspace, self._scope, [hit.doc_id for hit in outdated])
+        for hit in outdated:
+            hit.replaced_by = newer.get(hit.doc_id)
 
     def _read(self, entries: Sequence[RankedEntry]) -> Mapping[str, VisibleChunk]:
         chunk_ids = [entry.chunk_id for entry in entries]

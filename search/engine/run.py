@@ -148,24 +148,7 @@ def _run(
     match = words.match if isinstance(words, LexicalResult) else None
     analysis = analysis_for(corpus.workspace) if view is None else view.analysis
     version = index_version_of(corpus.workspace, query.mode, found.vector.space, analysis)
-
-    def read_entries(start: int, stop: int) -> Sequence[RankedEntry]:
-        if stages.are_any or stop <= len(after.entries):
-            return after.entries[start:stop]
-        return ranked.entries(stop, start)
-
-    with stage("hits"):
-        page = HitBuilder(
-            corpus.workspace,
-            corpus.scope,
-            query,
-            found.words.match if isinstance(found.words, LexicalResult) else None,
-            space=found.vector.space,
-            index_version=version,
-            with_snippets=with_snippets,
-            copies=found.copies,
-            older=found.older,
-        ).build(read_entries, query.k)
+    page = _build_page(corpus, query, stages, found, after, version=version, with_snippets=with_snippets)
     outcome = SearchOutcome(found=found, match=match, after=after, page=page)
     correction = corrected.corrected if corrected else None
     end = (list_end(window),) if is_cut and listed < query.k else ()
@@ -188,6 +171,35 @@ def _run(
         did_you_mean=_suggest_query(corpus, query, found, corrected),
         explanation=_explain(corpus, query, outcome, correction),
     )
+
+
+def _build_page(
+    corpus: Corpus,
+    query: SearchQuery,
+    stages: Stages,
+    found: Candidates,
+    after: PostFusionResult,
+    *,
+    version: str,
+    with_snippets: bool | LateSnippets,
+) -> HitPage:
+    def read_entries(start: int, stop: int) -> Sequence[RankedEntry]:
+        if stages.are_any or stop <= len(after.entries):
+            return after.entries[start:stop]
+        return found.ranked.entries(stop, start)
+
+    with stage("hits"):
+        return HitBuilder(
+            corpus.workspace,
+            corpus.scope,
+            query,
+            found.words.match if isinstance(found.words, LexicalResult) else None,
+            space=found.vector.space,
+            index_version=version,
+            with_snippets=with_snippets,
+            copies=found.copies,
+            older=found.older,
+        ).build(read_entries, query.k)
 
 
 def _may_go_on(query: SearchQuery, stages: Stages, ranked: Ranking, after: PostFusionResult) -> bool:

@@ -2,12 +2,12 @@
 
 import re
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -20,15 +20,12 @@ from kebab.errors import InvalidRequest, Problem
 from kebab.identity.caller import Need
 from kebab.identity.models import Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction, add_problem_to_form
-from search.access.restrictions import visible_documents
+from search.access.restrictions import find_by_name, visible_documents
 from search.models import Document, Source, Trust
 from search.retrieval.query.rules import QueryMatch, RuleKind
 from search.settings.rules import Rule, add_rule, change_rule, delete_rule, list_rules
 from search.settings.search_settings import MANAGE_RULES
 
-_DOCUMENT_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
-# Documents that are compared with the names in a form.
-_MATCHES = 1_000
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -98,19 +95,17 @@ class _PinForm(_QueriesForm):
     def clean_documents(self) -> list[str]:
         """Return the ids. Raises ValidationError, naming a line that is no document, or several."""
         lines = [line.strip() for line in self.cleaned_data["documents"].splitlines()]
-        named = _find_by_name(self.readable, [line for line in lines if not _DOCUMENT_ID.search(line)])
         found = list[str]()
-        for line in filter(None, lines):
-            ids = _DOCUMENT_ID.findall(line) or [id_.hex for id_, _path in named.get(line, ())]
-            if not ids:
+        for line, documents in find_by_name(self.readable, lines).items():
+            if not documents:
                 raise forms.ValidationError(_("There is no document “%(name)s”.") % {"name": line})
-            if len(ids) > 1 and line in named:
-                paths = ", ".join(path for _id, path in named[line][:5])
+            if len(documents) > 1:
+                paths = ", ".join([document.path for document in documents][:5])
                 raise forms.ValidationError(
                     _("Several documents are called “%(name)s”. Enter one of their paths: %(paths)s")
                     % {"name": line, "paths": paths}
                 )
-            found += ids
+            found += [document.doc_id.hex for document in documents]
         return list(dict.fromkeys(found))
 
 
@@ -148,20 +143,6 @@ class _BoostForm(RuleForm):
         initial=1.5,
         help_text=gettext_lazy("0.1 to 10. Above 1 ranks higher, below 1 lower."),
     )
-
-
-def _find_by_name(
-    documents: "QuerySet[Document]", names: Collection[str]
-) -> dict[str, list[tuple[uuid.UUID, str]]]:
-    """Return id and path of the documents with each of these titles, in any case, or paths."""
-    matching = documents.filter(Q(title_folded__in=[name.lower() for name in names]) | Q(path__in=names))
-    found: dict[str, list[tuple[uuid.UUID, str]]] = {name: [] for name in names}
-    rows = matching.order_by("path").values_list("doc_id", "path", "title_folded")[:_MATCHES] if names else ()
-    for doc_id, path, title in rows:
-        for name in names:
-            if name == path or name.lower() == title:
-                found[name].append((doc_id, path))
-    return found
 
 
 #: By kind.
@@ -273,9 +254,9 @@ class RulesPage(FormPage):
 
     def _name_of(self, id_: str) -> str:
         """Return the title or the path of a document if no other has the same, else its id."""
-        row = self._documents().filter(doc_id=id_).first() if _DOCUMENT_ID.fullmatch(id_) else None
+        row = next(iter(find_by_name(self._documents(), [id_]).get(id_, ())), None)
         names = [name for name in (row.title, row.path) if name] if row else []
-        found = _find_by_name(self._documents(), names)
+        found = find_by_name(self._documents(), names)
         return next((name for name in names if len(found[name]) == 1), id_)
 
     def _boosted(self) -> list[str]:

@@ -19,6 +19,7 @@ from kebab.people.workspaces import delete_workspace
 from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder, embedded_text
 from search.mirror import local_mirrors
+from search.mirror.sync.sync import sync_mirror
 from search.models import SourceVersion
 from search.vectors.backfill import batches_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
@@ -79,14 +80,15 @@ def committed_workspace(
 ) -> Iterator[Workspace]:
     """Yield a workspace that `write` fills, committed, embedded and mirrored once for many tests.
 
-    A mirror is made from what is committed, so the tests' own transactions can't hold it.
+    A mirror is made from what is committed, so the tests' own transactions can't hold it. It is made here,
+    however long that takes.
     """
     with blocker.unblock(), override_settings(KEBAB_MIRROR_DIR=mirrors):
         workspace = make_workspace(f"corpus-of-{mirrors.name}".lower().replace("_", "-"))
         write(workspace)
         embed(workspace)
         workspace.refresh_from_db()
-        local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+        sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
         count_corpus()
     yield workspace
     with blocker.unblock():

@@ -12,7 +12,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from ingest.api.querysets import readable_jobs
-from ingest.jobs.queue.report import refused_item
+from ingest.jobs.queue.report import refused_items
 from ingest.models import OPEN_STATES, Job, JobKind, JobState
 from kebab.errors import NotFound
 from kebab.identity.caller import Access
@@ -74,7 +74,7 @@ class StoredFile:
         """Return why there is no document."""
         if self.status != "failed" or self.job is None:
             return None
-        refused = refused_item(self.job)
+        refused = refused_items(self.job).first()
         if refused is None:
             return {"code": "server_error", "message": self.job.error or f"The job {self.job.state}."}
         code = "unsupported_file" if refused.reason in _UNSUPPORTED else "invalid_file"
@@ -100,7 +100,7 @@ def find_files(access: Access, doc_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, 
         is_failed = (
             doc_id not in by_id
             and not job.cancel_requested
-            and not (job.state == JobState.SUCCEEDED and refused_item(job) is None)
+            and not (job.state == JobState.SUCCEEDED and not refused_items(job).exists())
         )
         if job.is_open or is_failed:
             jobs[doc_id] = job

@@ -135,10 +135,16 @@ def submit_upload(access: Access, upload: Upload | ArchiveUpload) -> AcceptedUpl
 
 def accepted_body(access: Access, accepted: AcceptedUpload, ended: Job | None) -> dict[str, Any]:
     """Return the body that tells of an upload and its job, which may have `ended`."""
-    place, seq = accepted.place, None if ended is None else ended.seq
+    place = accepted.place
+    document = None if place is None else PlacedDocumentSerializer(place).data
+    return {"document": document, **job_body(access, accepted.job, ended)}
+
+
+def job_body(access: Access, job: Job, ended: Job | None) -> dict[str, Any]:
+    """Return the part of a body that tells of the job, which may have `ended`."""
+    seq = None if ended is None else ended.seq
     return {
-        "document": None if place is None else PlacedDocumentSerializer(place).data,
-        "job": JobSerializer(get_job(access, accepted.job.pk)).data,
+        "job": JobSerializer(get_job(access, job.pk)).data,
         "seq": seq,
         "seq_token": read_seq_token(access.workspace.pk, seq),
     }

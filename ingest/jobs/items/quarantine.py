@@ -106,7 +106,7 @@ def _upload_jobs(entry: Unreadable) -> Any:
 
 
 def _member_payload(entry: Unreadable) -> dict[str, Any] | None:
-    """Return the payload for an upload of this archive member alone; None if it came in no archive."""
+    """Return the payload for an upload of this file alone; None if it did not come together with others."""
     members = JobItem.objects.in_workspace(entry.workspace_id).filter(
         path=entry.path,
         blob=entry.content_hash,
@@ -118,7 +118,7 @@ def _member_payload(entry: Unreadable) -> dict[str, Any] | None:
     if member is None:
         return None
     stated = {name: value for name, value in member.job.payload.items() if name not in _ARCHIVE_FIELDS}
-    return {**stated, "path": entry.path, "blob": entry.content_hash}
+    return {**stated, **member.record, "path": entry.path, "blob": entry.content_hash}
 
 
 def _known_reasons(context: JobContext, content_hashes: Iterable[str]) -> dict[tuple[str, str], str]:

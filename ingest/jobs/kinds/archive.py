@@ -1,6 +1,7 @@
-"""Archive jobs: each member becomes an item with a blob of its own, and then a document."""
+"""Jobs of many documents: each, such as an archive's member, is an item with a blob of its own."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -19,10 +20,10 @@ from ingest.exports.found import Exports
 from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.listing import Listing
-from ingest.jobs.kinds.upload import read_upload
+from ingest.jobs.kinds.upload import read_upload, unpack
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.job_events import publish_refusals
-from ingest.models import JobItem
+from ingest.models import JobItem, JobKind
 from search.corpus import ensure_version
 from search.corpus.blobs import lock_and_store_blobs, open_blob, store_blobs
 from search.corpus.content_ids import content_hash
@@ -35,16 +36,19 @@ _BATCH_MEMBERS = 200
 
 
 def run(context: JobContext) -> Ending:
-    """Ingest the job's archive. Raises JobFailed when its source is gone or the archive is refused."""
+    """Ingest the job's documents. Raises JobFailed when its source is gone or their archive is refused."""
     source = context.source
     version = ensure_version(source, context.job.payload.get("version", ""))
     if context.job.discovered_at is None:
         _unpack(context, version)
+    elif context.job.kind == JobKind.INGEST_DOCUMENTS and (blob := context.job.payload["blob"]):
+        with suppress(FileNotFoundError):  # then the items whose bytes are gone fail
+            unpack(context.workspace.pk, blob)
     return ItemWorker(context, source, version, partial(_read_member, context)).run()
 
 
 def _read_member(context: JobContext, item: JobItem) -> ItemContent:
-    return read_upload(context, item.blob)
+    return read_upload(context, item.blob, item.record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

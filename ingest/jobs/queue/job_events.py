@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.jobs.queue.report import refused_by_reason
-from ingest.models import Job, JobKind, JobState
+from ingest.models import DOCUMENT_KINDS, Job, JobState
 from ingest.skip_messages import is_refusal
 from kebab.webhooks.endpoints import Event, derive_event_id, publish
 from kebab.webhooks.models import EventType
@@ -23,7 +23,7 @@ class FileEnd(NamedTuple):
 
 def publish_refusals(job: Job, version: SourceVersion, ends: Iterable[FileEnd]) -> None:
     """Queue the events of the files that were refused, in the transaction that records their outcomes."""
-    is_upload = job.kind == JobKind.INGEST_DOCUMENT
+    is_upload = job.kind in DOCUMENT_KINDS
     refused = [end for end in ends if is_refusal(end.outcome, end.reason, is_upload=is_upload)]
     publish(job.workspace_id, [_refusal(job, version, end) for end in refused])
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import BigIntegerField, Count, Q, Sum
+from django.db.models import BigIntegerField, Count, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
-from ingest.models import Job, JobItem, JobKind
+from ingest.models import DOCUMENT_KINDS, Job, JobItem
 from ingest.skip_messages import NO_TEXT, explanations, is_refusal
 from search.documents.omissions import OMISSION_KINDS
 
@@ -88,22 +88,21 @@ def refused_by_reason(kind: str, counts: Mapping[str, Any]) -> dict[str, int]:
     refused: Counter[str] = Counter()
     for outcome in ("skipped", "failed"):
         for reason, count in counts.get(outcome, {}).items():
-            if is_refusal(outcome, reason, is_upload=kind == JobKind.INGEST_DOCUMENT):
+            if is_refusal(outcome, reason, is_upload=kind in DOCUMENT_KINDS):
                 refused[reason] += count
     return dict(refused)
 
 
-def refused_item(job: Job) -> JobItem | None:
-    """Return the skipped or failed item of a one-document job, else None; other jobs have a report."""
-    if job.kind != JobKind.INGEST_DOCUMENT:
-        return None
-    return JobItem.objects.of_job(job).filter(outcome__in=("skipped", "failed")).first()
+def refused_items(job: Job) -> QuerySet[JobItem]:
+    """Return the skipped and failed items of a job of chosen documents, none of others."""
+    items: QuerySet[JobItem] = JobItem.objects.of_job(job).filter(outcome__in=("skipped", "failed"))
+    return items if job.kind in DOCUMENT_KINDS else items.none()
 
 
-def refusal_message(job: Job, reason: str, detail: str) -> str:
-    """Return the message that the upload of the job was not ingested, and why."""
-    name = job.payload.get("path", job.payload.get("archive"))
-    return f"{name!r} was not ingested ({reason}). {detail}".strip()
+def refusal_message(name: str | None, reason: str, detail: str) -> str:
+    """Return the message that an upload was not ingested, and why."""
+    upload = "The upload" if name is None else repr(name)
+    return f"{upload} was not ingested ({reason}). {detail}".strip()
 
 
 def _listing_counts(job: Job) -> dict[str, Any]:

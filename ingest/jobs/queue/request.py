@@ -17,6 +17,7 @@ from ingest.jobs.queue.job_events import publish_job_ends
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobItem, JobKind, JobState
 from kebab.observability import tracing
 from kebab.observability.log_formats import request_id
+from search.corpus.chunk_rows import insert_rows
 from search.evaluation.runs import end_run, reopen_run
 from search.libraries.source_stats import refresh_upload_stats
 from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
@@ -74,6 +75,35 @@ def request_document(
         JobItem.objects.create(
             workspace_id=source.workspace_id, job=job, path=payload["path"], action="ingest"
         )
+    return job
+
+
+def request_members(
+    source: Source,
+    kind: JobKind,
+    payload: Mapping[str, Any],
+    items: Sequence[JobItem],
+    *,
+    requested_by: str = "",
+    batch: UUID | None = None,
+) -> Job:
+    """Return the job that will ingest documents with blobs of their own: `items` with path, blob, record.
+
+    `payload` names their `version`, the `blob` of their pack, '' for none, and the `prefix` of their paths.
+    """
+    with transaction.atomic():
+        job = create_source_job(
+            source,
+            kind,
+            payload,
+            items_total=len(items),
+            discovered_at=timezone.now(),
+            requested_by=requested_by,
+            batch=batch,
+        )
+        for item in items:
+            item.workspace_id, item.job, item.action = source.workspace_id, job, "ingest"
+        insert_rows(items)
     return job
 
 

@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.blob_cleanup import quarantined_blobs, quarantined_uploads, release_blobs, unneeded_blobs
-from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
+from ingest.models import MEMBER_KINDS, OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.identity.models import Workspace
 from search.corpus.blobs import blobs_before, has_blob, list_blobs, lock_blobs
 
@@ -25,7 +25,7 @@ _ORPHANED_AFTER = timedelta(hours=1)
 # With more workspaces than this only some are checked each hour: the check takes 12 ms per workspace.
 _WORKSPACES_A_TURN = 500
 # See `is_retried_by_member`.
-_IS_RETRIED_BY_MEMBER = Q(kind=JobKind.INGEST_ARCHIVE) & (Q(state=JobState.SUCCEEDED) | Q(payload__blob=""))
+_IS_RETRIED_BY_MEMBER = Q(kind__in=MEMBER_KINDS) & (Q(state=JobState.SUCCEEDED) | Q(payload__blob=""))
 
 
 def release_upload(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
@@ -48,9 +48,7 @@ def is_retried_by_member(job: Job) -> bool:
     """Return whether a retry of the ended job starts from its members: the archive was unpacked, or its blob
     is gone.
     """
-    return job.kind == JobKind.INGEST_ARCHIVE and (
-        job.state == JobState.SUCCEEDED or not _uploaded_blobs(job)
-    )
+    return job.kind in MEMBER_KINDS and (job.state == JobState.SUCCEEDED or not _uploaded_blobs(job))
 
 
 def unfinished_items(items: Any) -> Any:

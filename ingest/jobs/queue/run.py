@@ -109,6 +109,7 @@ logger = logging.getLogger(__name__)
 _RUNNERS: Mapping[str, Callable[[JobContext], Ending]] = {
     JobKind.SYNC_SOURCE: sync_source.run,
     JobKind.INGEST_DOCUMENT: upload.run,
+    JobKind.INGEST_DOCUMENTS: archive.run,
     JobKind.INGEST_ARCHIVE: archive.run,
     JobKind.DELETE_SOURCE: delete_source.run,
     JobKind.DELETE_VERSION: delete_source.run_version,

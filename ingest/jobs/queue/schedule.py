@@ -8,7 +8,6 @@ from typing import Final
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from ingest.errors import JobNotOpen
 from ingest.jobs.queue.failure_mail import mail_failed_sync
@@ -19,6 +18,7 @@ from ingest.jobs.queue.request import (
     request_embedding,
     request_evaluation,
     request_gate,
+    request_members,
     request_source_deletion,
     request_sync,
     request_version_deletion,
@@ -29,7 +29,7 @@ from ingest.jobs.queue.retention import (
     missing_upload_message,
     unfinished_items,
 )
-from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
+from ingest.models import MEMBER_KINDS, OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.database.on_commit import run_on_commit
 from search.models import Run, RunState, Source
 
@@ -190,8 +190,8 @@ def _repeat_job(job: Job, failed_paths: list[str], requested_by: str) -> Job:
         return request_document(
             job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
         )
-    if job.kind == JobKind.INGEST_ARCHIVE:
-        return _repeat_archive(job, requested_by)
+    if job.kind in MEMBER_KINDS:
+        return _repeat_members(job, requested_by)
     # A job that was broken off has not tried all its paths.
     only = {"only_paths": failed_paths} if job.state == JobState.SUCCEEDED else {}
     return request_sync(job.source, requested_by=requested_by, **{**job.payload, **only})
@@ -217,27 +217,20 @@ def _run_refusal(job: Job, run: Run | None) -> str:
     return ""
 
 
-def _repeat_archive(job: Job, requested_by: str) -> Job:
+def _repeat_members(job: Job, requested_by: str) -> Job:
     """Return a job for the unfinished members, whose blobs are retained, or for the archive if that is."""
     assert job.source is not None  # noqa: S101  # the caller has checked
-    if not is_retried_by_member(job):
-        return request_archive(
-            job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
-        )
-    members = unfinished_items(JobItem.objects.of_job(job))
-    items_to_repeat = list(members.order_by("id"))
-    with transaction.atomic():
-        again = create_source_job(
-            job.source,
-            JobKind.INGEST_ARCHIVE,
-            {**job.payload, "blob": "", "anew": True},
-            items_total=len(items_to_repeat),
-            discovered_at=timezone.now(),
-            requested_by=requested_by,
-            batch=job.batch or job.pk,
-        )
-        JobItem.objects.bulk_create(
-            JobItem(workspace_id=job.workspace_id, job=again, path=item.path, action="ingest", blob=item.blob)
-            for item in items_to_repeat
-        )
-    return again
+    payload = {**job.payload, "anew": True}
+    if is_retried_by_member(job):
+        payload["blob"] = ""
+    elif job.kind == JobKind.INGEST_ARCHIVE:
+        return request_archive(job.source, payload, requested_by=requested_by, batch=job.batch or job.pk)
+    members = unfinished_items(JobItem.objects.of_job(job)).order_by("id")
+    return request_members(
+        job.source,
+        JobKind(job.kind),
+        payload,
+        [JobItem(path=each.path, blob=each.blob, record=each.record) for each in members],
+        requested_by=requested_by,
+        batch=job.batch or job.pk,
+    )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Count, F, IntegerField, Max, Min, Q, QuerySet, Sum
+from django.db.models import Case, Count, F, IntegerField, Max, Min, Q, QuerySet, Sum, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
@@ -20,10 +20,13 @@ from kebab.identity.operator_token import OPERATOR_PREFIX
 
 _EMBEDS: Final = Q(kind=JobKind.EMBED)
 _IS_OPEN: Final = Q(state__in=OPEN_STATES)
+# An archive counts as one file.
+_FILES: Final = Case(When(kind=JobKind.INGEST_DOCUMENTS, then=F("items_total")), default=1)
 _COUNTED: Final = ("new", "updated", "unchanged", "deleted")
 _ICONS: Final[Mapping[str, str]] = {
     JobKind.SYNC_SOURCE: "refresh-cw",
     JobKind.INGEST_DOCUMENT: "upload",
+    JobKind.INGEST_DOCUMENTS: "upload",
     JobKind.INGEST_ARCHIVE: "file-archive",
     JobKind.DELETE_SOURCE: "trash-2",
     JobKind.DELETE_VERSION: "trash-2",
@@ -176,7 +179,7 @@ def _totals(access: Access, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Mappi
     # The embedding that a sync causes doesn't decide how the act ended.
     deciding = reads | Q(batch=None)
     rows = jobs.order_by().values("act").annotate(
-        files=Count("pk", filter=Q(kind__in=UPLOAD_KINDS) & ~Q(payload__has_key="anew")),
+        files=_sum(_FILES, Q(kind__in=UPLOAD_KINDS) & ~Q(payload__has_key="anew")),
         open=Count("pk", filter=_IS_OPEN & deciding),
         running=Count("pk", filter=Q(state=JobState.RUNNING)),
         embedding=Count("pk", filter=_EMBEDS & _IS_OPEN),

@@ -17,7 +17,7 @@ from ingest.api.jobs.views import JobsView
 from ingest.api.querysets import get_job, source_condition
 from ingest.api.sources.configs import CHANGE_SOURCES, READ_SOURCES
 from ingest.jobs.queue.report import ingest_report
-from ingest.models import READS_DOCUMENTS, Job, JobItem, JobKind, JobState
+from ingest.models import DOCUMENT_KINDS, READS_DOCUMENTS, Job, JobItem, JobKind, JobState
 from ingest.pages.activity.acts import Act, act_jobs, build_acts, list_acts
 from ingest.progress import eta_s
 from ingest.services.jobs import cancel_act, dismiss_act, retry_act, retryable_jobs
@@ -198,7 +198,7 @@ def dismiss(page: PostAction, job_id: uuid.UUID) -> HttpResponse:
 def _refused_items(workspace: Workspace, jobs: Any) -> Any:
     """Return the items that were refused or failed, except those whose upload was retried."""
     items = JobItem.objects.in_workspace(workspace).filter(job__in=jobs.values("pk"))
-    is_upload = Q(job__kind=JobKind.INGEST_DOCUMENT, outcome="skipped")
+    is_upload = Q(job__kind__in=DOCUMENT_KINDS, outcome="skipped")
     is_refused = is_upload | Q(outcome="skipped", reason__in=UNREADABLE) | Q(outcome="failed")
     return items.filter(is_refused).exclude(job__kind=JobKind.INGEST_DOCUMENT, job__refused_items=0)
 

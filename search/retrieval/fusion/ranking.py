@@ -256,29 +256,20 @@ def rank_candidates(
     timings = dict(results.timings_ms)
     weights = {leg.name: leg.weight for leg in legs}
     candidates = Candidates.of(lists)
-    fused_ranks = candidates.ranks
-    exact = lists.get("exact")
-    if exact is not None and weights["exact"] < ALONE_WEIGHT and not exact.is_decisive:
-        fused_ranks = _lift_common_first(candidates.ranks)
+    fused_ranks = _ranks_to_fuse(candidates, lists, weights)
     known: dict[LegName, np.ndarray] = {}
     bonus: np.ndarray | None = None
     if fusion is Fusion.CONVEX:
         known = score_by_legs(candidates, lists)
         if is_foreign is not None and "vector" in lists:
             bonus = LANGUAGE_BONUS * is_foreign(candidates.ids)
-            places = _rank_found(candidates.scores["vector"] + bonus, fused_ranks["vector"])
-            fused_ranks = {**fused_ranks, "vector": places}
+            fused_ranks = _lift_foreign(candidates, fused_ranks, bonus)
         scoring_started, started = started, time.perf_counter()
         timings["scoring"] = (started - scoring_started) * 1000
     if known:
-        fused = convex_combination(
-            _comparable(known, bonus),
-            fused_ranks,
-            weights,
-            vectors_at=_vectors_at(candidates, lists),
-            vector_share=vector_share,
-            k_rrf=k_rrf,
-        )
+        scores, vectors_at = _comparable(known, bonus), _vectors_at(candidates, lists)
+        shares: Any = {"vector_share": vector_share, "k_rrf": k_rrf}
+        fused = convex_combination(scores, fused_ranks, weights, vectors_at=vectors_at, **shares)
     else:
         fused = reciprocal_rank_fusion(fused_ranks, weights, k_rrf)
     order = candidates.order(fused)
@@ -296,6 +287,15 @@ def rank_candidates(
         is_whole=results.are_whole,
         may_have_more=results.may_have_more,
     )
+
+
+def _ranks_to_fuse(
+    candidates: Candidates, lists: Mapping[LegName, LegResult], weights: Mapping[LegName, float]
+) -> Mapping[LegName, np.ndarray]:
+    exact = lists.get("exact")
+    if exact is not None and weights["exact"] < ALONE_WEIGHT and not exact.is_decisive:
+        return _lift_common_first(candidates.ranks)
+    return candidates.ranks
 
 
 def rank_nothing(mode: Mode, legs: Iterable[LegName]) -> Ranking:
@@ -326,6 +326,13 @@ def _participating_lists(legs: Sequence[Leg], results: LegResults) -> dict[LegNa
 def _degraded_legs(results: LegResults) -> tuple[LegName, ...]:
     by_leg = results.by_leg
     return tuple(name for name in _LEG_ORDER if name in by_leg and not by_leg[name].is_complete)
+
+
+def _lift_foreign(
+    candidates: Candidates, ranks: Mapping[LegName, np.ndarray], bonus: np.ndarray
+) -> Mapping[LegName, np.ndarray]:
+    """Return the ranks, those of vectors by scores with the bonus of each candidate."""
+    return {**ranks, "vector": _rank_found(candidates.scores["vector"] + bonus, ranks["vector"])}
 
 
 def _rank_found(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -83,6 +83,38 @@ def callers_of(target: Target) -> Callable[[Form], Mapping[str, str]]:
 
 def _create_objects(workspace, owner):
     """Create objects that requests can't create, or end before others need them; return ids by argument."""
+    repository = Source.objects.create(
+        workspace=workspace, key="code", kind="git", config={"url": "https://git.example.org/a/b"}
+    )
+    uploads = Source.objects.get(workspace=workspace, key="docs")
+    versions = (uploads.versions.get(), ensure_version(repository, "v1"))
+    entries = [quarantine(workspace, versions[number % 2], f"{number}.bin") for number in range(20)]
+    answers = [make_answer(uploads.documents.first()) for _ in range(20)]
+    files = [f"file-{document.doc_id.hex}" for document in Document.objects.in_workspace(workspace)]
+    return {
+        "answer_id": [answer.pk for answer in answers],
+        "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
+        "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
+        **_create_rows(workspace, owner, uploads),
+        **_create_groups(workspace),
+        **_create_evaluation(workspace, uploads),
+        "entry_id": [entry.pk for entry in entries],
+        "file_id": files,
+        "file_ids": [[file] for file in files],
+        "library_id": [uploads.library_id],
+        "name": schema_names(),
+        "new_name": [f"new-{number}" for number in range(100)],
+        "rule_id": RULE_IDS,
+        "settings": [{"default_k": number} for number in range(1, 20)],
+        "source_id": [repository.pk],
+        "store": [workspace.pk],
+        "tag": ["v1", "v2"],
+        "token_id": [mint_token(workspace, scopes=["search"])[0].pk],
+    }
+
+
+def _create_rows(workspace, owner, source):
+    """Create saved searches, webhooks, spaces and jobs, and return their ids by argument."""
     own = Membership.objects.get(workspace=workspace, user=owner)
     searches = [
         SavedSearch.objects.create(
@@ -90,59 +122,35 @@ def _create_objects(workspace, owner):
         )
         for number in range(20)
     ]
-    for _ in range(5):
-        make_member(workspace, Role.VIEWER)
     webhooks = [
         Endpoint.objects.create(
             workspace=workspace, url="https://hooks.example.org/", events=["job.failed"], sealed_secret="-"
         )
         for _ in range(20)
     ]
-    repository = Source.objects.create(
-        workspace=workspace, key="code", kind="git", config={"url": "https://git.example.org/a/b"}
-    )
-    uploads = Source.objects.get(workspace=workspace, key="docs")
-    versions = (uploads.versions.get(), ensure_version(repository, "v1"))
-    entries = [quarantine(workspace, versions[number % 2], f"{number}.bin") for number in range(20)]
     retired = {"dim": 2, "state": "retired", "retire_at": timezone.now()}
     spaces = [
         EmbeddingSpace.objects.create(workspace=workspace, model=f"m{number}", revision="1", **retired)
         for number in range(20)
     ]
     jobs = [
-        Job.objects.create(workspace=workspace, kind="sync_source", source=uploads, **state)
+        Job.objects.create(workspace=workspace, kind="sync_source", source=source, **state)
         for state in ({"state": JobState.FAILED, "finished_at": timezone.now()}, {"state": JobState.QUEUED})
         for _ in range(10)
     ]
+    created = {"job_id": jobs, "search_id": searches, "space_id": spaces, "webhook_id": webhooks}
+    return {name: [row.pk for row in rows] for name, rows in created.items()}
+
+
+def _create_groups(workspace):
+    """Create members, and groups of all members; return the groups' ids by argument."""
+    for _ in range(5):
+        make_member(workspace, Role.VIEWER)
     groups = [Group.objects.create(workspace=workspace, name=f"group {number}") for number in range(5)]
     for membership in Membership.objects.filter(workspace=workspace):
         for group in groups:
             GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
-    answers = [make_answer(uploads.documents.first()) for _ in range(20)]
-    files = [f"file-{document.doc_id.hex}" for document in Document.objects.in_workspace(workspace)]
-    return {
-        "answer_id": [answer.pk for answer in answers],
-        "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
-        "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
-        **_create_evaluation(workspace, uploads),
-        "entry_id": [entry.pk for entry in entries],
-        "file_id": files,
-        "file_ids": [[file] for file in files],
-        "group_id": [group.pk for group in groups],
-        "job_id": [job.pk for job in jobs],
-        "library_id": [uploads.library_id],
-        "name": schema_names(),
-        "new_name": [f"new-{number}" for number in range(100)],
-        "rule_id": RULE_IDS,
-        "search_id": [saved.pk for saved in searches],
-        "settings": [{"default_k": number} for number in range(1, 20)],
-        "source_id": [repository.pk],
-        "store": [workspace.pk],
-        "space_id": [space.pk for space in spaces],
-        "tag": ["v1", "v2"],
-        "webhook_id": [webhook.pk for webhook in webhooks],
-        "token_id": [mint_token(workspace, scopes=["search"])[0].pk],
-    }
+    return {"group_id": [group.pk for group in groups]}
 
 
 def _create_evaluation(workspace, source):

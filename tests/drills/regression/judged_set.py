@@ -14,6 +14,7 @@ from kebab.identity.reader import Reader
 from search.corpus import ensure_source
 from search.engine.search import search
 from search.mirror import local_mirrors
+from search.mirror.sync.sync import sync_mirror
 from search.retrieval.types import Fusion, Mode, SearchQuery
 from tests.support.jobs import embed, fill, sync
 
@@ -63,7 +64,7 @@ def load(workspace: Workspace, folder: Path) -> None:
     assert report["new"] == len(read_documents()), report
     assert embed(workspace).state == "succeeded"
     workspace.refresh_from_db()
-    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
 
 
 def rankings(workspace: Workspace, way: str) -> dict[str, list[str]]:

@@ -68,11 +68,11 @@ def test_a_document_is_pinned_by_the_address_of_its_page(admin, space):
     assert "pinned" in admin.get(f"/w/{space.slug}/search?q=holiday").content.decode()
 
 
-def test_documents_are_pinned_by_title_or_path(admin, space):
+def test_documents_are_pinned_by_title_path_or_id(admin, space):
     document = Document.objects.get(doc_id=space.doc_id)
     page = admin.get(f"/w/{space.slug}/settings/rules?kind=pin&query=a&document={space.doc_id}")
     assert page.context["form"].initial["documents"] == document.title
-    for name in (document.title.upper(), document.path):
+    for name in (document.title.upper(), document.path, str(document.doc_id)):
         add(admin, space, "pin", queries=name, match="exact", documents=f" {name}\n\n")
         assert stored(space)[-1]["documents"] == [space.doc_id]
 

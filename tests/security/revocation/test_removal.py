@@ -32,6 +32,7 @@ from search.corpus import replace_document
 from search.corpus.blobs import store_blob
 from search.libraries.source_stats import refresh_source_stats
 from search.mirror import local_mirrors
+from search.mirror.sync.sync import sync_mirror
 from search.models import Chunk, Document, Source
 from tests.security.rights.vault import add
 from tests.support.actors import bearer_client, make_member, make_workspace, person_client
@@ -84,7 +85,7 @@ def scene(transactional_db):
     embed(workspace)
     refresh_source_stats(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
     workspace.refresh_from_db()
-    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     people = {role: make_member(workspace, role) for role in (Role.VIEWER, Role.EDITOR, Role.ADMIN)}
     membership = Membership.objects.get(user=people[Role.EDITOR])
     GroupMember.objects.create(workspace=workspace, group=crew, membership=membership)

@@ -111,11 +111,11 @@ def test_member_deleted_while_it_is_read_stays_deleted(workspace, archive_job, m
     upload_file(workspace, "docs/b.md")
     read = archive.read_upload
 
-    def vanish(work, blob):
+    def vanish(work, blob, stated):
         if blob == content_hash(FILES["b.md"].encode()):
             delete(workspace, "docs/b.md")
             raise OSError(blob)
-        return read(work, blob)
+        return read(work, blob, stated)
 
     monkeypatch.setattr(archive, "read_upload", vanish)
     check_that_it_is_dropped(workspace, work(archive_job))
