@@ -10,7 +10,7 @@ from ingest.errors import IngestError
 from ingest.jobs.items.chunk_size import CHUNK_SIZE
 from ingest.jobs.queue import queue_metrics
 from kebab.contributions import lazy
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.extension import Extension
 from kebab.health.checks import CheckResult, DoctorCheck
 from kebab.identity.caller import MANAGERS, Need

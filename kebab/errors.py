@@ -2,13 +2,11 @@
 
 ApiError                      status  code
 ├── InvalidRequest            400     invalid_request
-│   ├── UnknownField          400     unknown_field
 │   ├── InvalidCursor         400     invalid_cursor
 │   └── InvalidJSON           400     invalid_json
 ├── Forbidden                 403     forbidden
 ├── NotFound                  404     not_found
 ├── Conflict                  409     conflict
-├── Gone                      410     gone
 ├── LengthRequired            411     length_required
 ├── TooLarge                  413     too_large
 ├── Unprocessable             422     unprocessable
@@ -56,12 +54,6 @@ class InvalidRequest(ApiError):
     code = "invalid_request"
 
 
-class UnknownField(InvalidRequest):
-    """The request has a field or parameter that doesn't exist."""
-
-    code = "unknown_field"
-
-
 class InvalidCursor(InvalidRequest):
     """The cursor wasn't issued for this list and this caller."""
 
@@ -95,13 +87,6 @@ class Conflict(ApiError):
 
     status = 409
     code = "conflict"
-
-
-class Gone(ApiError):
-    """The resource existed and is gone for good."""
-
-    status = 410
-    code = "gone"
 
 
 class LengthRequired(ApiError):

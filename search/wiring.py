@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from kebab.contributions import lazy
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.extension import Extension
 from kebab.health.checks import DoctorCheck
 from kebab.identity.caller import Need

@@ -15,7 +15,7 @@ from ingest.api.sources.serializers import SourceVersionSerializer
 from ingest.jobs.items.quarantine import unreadable_files
 from ingest.models import DOCUMENT_KINDS, Job, JobKind, Unreadable
 from ingest.services.versions import AddedVersion
-from kebab.database.natural_order import NaturalKey
+from kebab.database.querysets import NaturalKey
 from kebab.http.api.views import WorkspaceView
 from kebab.identity.caller import Access
 from kebab.uuids import parse_uuid

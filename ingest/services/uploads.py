@@ -16,7 +16,7 @@ from ingest.jobs.queue.request import request_document, request_members, request
 from ingest.models import MEMBER_KINDS, OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind
 from ingest.services.quotas import Addition, check_content, check_jobs, content_errors
 from ingest.services.source_definition import ensure_upload_source
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.errors import Conflict, FieldError, InvalidRequest, NotFound
 from kebab.identity.caller import Access
 from kebab.identity.models import Workspace

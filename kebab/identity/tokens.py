@@ -20,7 +20,7 @@ from django.db.models import OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset, load_instance
-from kebab.database.local_commit import local_transaction
+from kebab.database.transactions import local_transaction
 from kebab.identity.models import ApiToken, Group, PersonalToken, TokenGroup, TokenScope, User, Workspace
 from kebab.identity.models.token import Token
 from kebab.runtime.role import COMMAND, own_role

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.identity.caller import Access
 from kebab.identity.models import AuditEvent, Workspace
 from kebab.identity.operator_token import OPERATOR_PREFIX, user_name

@@ -33,7 +33,7 @@ from django.urls import reverse
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.encryption import EncryptionError, decrypt
 from kebab.http_client.connections import RequestFailed, StatusRefused
 from kebab.http_client.endpoint import JsonEndpoint

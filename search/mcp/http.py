@@ -23,9 +23,9 @@ from rest_framework.exceptions import NotAuthenticated
 
 from kebab.errors import Forbidden, Problem
 from kebab.http.admission.fair_queue import Usage
+from kebab.http.admission.request_bodies import parse_content_length
 from kebab.http.api.authentication import TokenAuthentication
 from kebab.http.api.problems import log_problem, respond
-from kebab.http.content_length import parse_content_length
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request
 from kebab.http.security_headers import response_headers

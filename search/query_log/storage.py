@@ -24,7 +24,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Now
 from django.utils import timezone
 
-from kebab.database.local_commit import local_transaction
+from kebab.database.transactions import local_transaction
 from kebab.errors import Forbidden
 from kebab.identity.caller import MANAGERS, Access
 from kebab.identity.models import TokenScope, Workspace

@@ -12,7 +12,7 @@ from ingest.jobs.queue.context import JobContext
 from ingest.jobs.queue.request import cancel_all, lock_source, request_document, request_sync
 from ingest.models import Job, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.errors import Conflict
 from kebab.identity.models import Workspace
 from search.corpus.blobs import has_blob, lock_blobs

@@ -22,7 +22,7 @@ from ingest.errors import LeaseLost
 from ingest.metrics import CLAIMS
 from ingest.models import Job, JobState
 from kebab.database.interruption import Interruption
-from kebab.database.local_commit import local_transaction
+from kebab.database.transactions import local_transaction
 from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_in
 

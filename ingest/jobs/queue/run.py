@@ -33,7 +33,7 @@ from ingest.jobs.queue.request import record_run_end, request_embedding, update_
 from ingest.jobs.queue.retention import release_upload
 from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
 from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from kebab.identity.models import Workspace
 from kebab.observability import tracing
 from kebab.observability.log_formats import bind_log_fields

@@ -30,7 +30,7 @@ from ingest.jobs.queue.retention import (
     unfinished_items,
 )
 from ingest.models import MEMBER_KINDS, OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
-from kebab.database.on_commit import run_on_commit
+from kebab.database.transactions import run_on_commit
 from search.models import Run, RunState, Source
 
 #: In minutes. A listing takes seconds; a source that may be a month old needs no schedule.

@@ -20,7 +20,7 @@ from ingest.pages.activity.acts import Act, build_acts, list_acts
 from ingest.services.connection_probe import probe_source
 from ingest.services.sources import delete_source, delete_version, sync_source
 from ingest.services.uploads import delete_document
-from kebab.database.natural_order import NaturalKey
+from kebab.database.querysets import NaturalKey
 from kebab.identity.caller import Access
 from kebab.identity.models import Group, Workspace
 from kebab.pages.page import ROWS, PostAction, WorkspacePage, list_page

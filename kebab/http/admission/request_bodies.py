@@ -20,7 +20,17 @@ from asgiref.typing import ASGIReceiveCallable, ASGIReceiveEvent, HTTPScope
 from django.conf import settings
 
 from kebab.http.admission.fair_queue import ClientGone, Overloaded
-from kebab.http.content_length import parse_content_length
+
+# Enough digits for any size; `int` raises for thousands of them.
+_DIGITS: Final = 19
+
+
+def parse_content_length(length: str) -> int | None:
+    """Return the bytes of a `Content-Length`: at most the first 19 digits; None if it is no number."""
+    if not length.isdecimal():
+        return None
+    return int(length.lstrip("0")[:_DIGITS] or "0")
+
 
 _BUFFERED_BYTES: Final = 16_000_000
 _SPOOLED_BODIES: Final = 128

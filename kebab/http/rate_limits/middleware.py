@@ -6,8 +6,8 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
 from kebab.errors import Problem, RateLimited, TooLarge
+from kebab.http.admission.request_bodies import parse_content_length
 from kebab.http.api.problems import problem_of, respond_to_error
-from kebab.http.content_length import parse_content_length
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request, is_counted
 from kebab.middleware import Middleware

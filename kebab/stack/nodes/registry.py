@@ -20,7 +20,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from kebab.database.connections import close_connections
-from kebab.database.local_commit import local_transaction
+from kebab.database.transactions import local_transaction
 from kebab.errors import Conflict, NotFound
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.servers.rights_place import store_rights_place

@@ -61,7 +61,7 @@ class NotReplicated(DatabaseError):
     """A transaction was or would be committed on the primary alone."""
 
 
-# Rows that may be lost are committed with `off`: see kebab/database/local_commit.py.
+# Rows that may be lost are committed with `off`: see kebab/database/transactions.py.
 _IS_SAFE = """
 SELECT pg_current_xact_id_if_assigned() IS NULL OR current_setting('synchronous_commit') = 'off'
     OR current_setting('synchronous_standby_names') <> ''

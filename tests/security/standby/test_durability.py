@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 from django.db import connection
 
-from kebab.database.local_commit import local_transaction
+from kebab.database.transactions import local_transaction
 from kebab.health import scrape, server_checks
 from kebab.health.checks import CheckStatus
 from kebab.identity.models import Workspace
