@@ -196,7 +196,10 @@ class Collection:
         key = ((expression,), weights)
         found = self.contribution_cache.get([key])
         if not found:
-            found = {key: phrase_contribution(matches())}
+            rows = matches()
+            if self.members is not None:  # else what the reader may not see would count in its rarity
+                rows = [each for each in rows if self.members[each[0]]]
+            found = {key: phrase_contribution(rows)}
             self.contribution_cache.put(found)
         return found[key]
 

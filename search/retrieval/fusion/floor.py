@@ -137,17 +137,19 @@ def _measure_relevance(
 ) -> np.ndarray:
     """Return (m,) float64 in [0, 1]; NaN in a list that neither words nor vectors rank."""
     words = ranking.lists.get("lexical")
-    half, evidence = 0.0, np.zeros(len(ranking))
+    half, evidence = np.zeros(len(ranking)), np.zeros(len(ranking))
     if not np.isnan(closeness).all():
         factor, least = _CONTRAST_OF_COSINE if is_calibrated else (1.0, 0.0)
-        half, evidence = HALF_CONTRAST, factor * np.fmax(closeness - least, 0.0)
+        # One without a vector, as it was just written, is judged by its words.
+        half = np.where(np.isnan(closeness), 0.0, HALF_CONTRAST)
+        evidence = factor * np.fmax(closeness - least, 0.0)
     if words is not None and words.can_score:
         sums = bm25_magnitudes(np.nan_to_num(_scores(ranking, "lexical", words)))
         best = float(sums[_has_all(ranking, words)].max(initial=0.0)) or float(sums.max(initial=0.0)) or 1.0
         is_named = ranking.ranks.get("exact", np.zeros(1)) > 0
         shares = np.where(is_named, 1.0, best_share * np.minimum(1.0, sums / best))
         half, evidence = half + HALF_WORDS, evidence + WORD_SHARE * shares
-    odds = (evidence / (half or np.nan)) ** 3
+    odds = (evidence / np.where(half > 0, half, np.nan)) ** 3
     is_lowered = ranking.scores < ranking.own_scores.get("fusion_score", ranking.scores)
     relevance: np.ndarray = np.round(np.where(is_lowered, _LOWERED_SHARE, 1.0) * odds / (1.0 + odds), 6)
     return relevance

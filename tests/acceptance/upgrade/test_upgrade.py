@@ -124,13 +124,14 @@ def all_ended(client: Client) -> bool:
 
 
 def hits_by_vector(client: Client) -> bytes:
-    """Return the hits of all queries by vectors as bytes: ids, order, scores, snippets, citations.
+    """Return the hits of all queries by vectors as bytes: ids, order, ranks, snippets, citations.
 
-    Releases have different index versions, which are left out, and so are the fields that a later one added.
+    Releases have different index versions and scores, which are left out, as are fields that a later one
+    added.
     """
     found = [client.search(query, mode="vector")["hits"] for query in QUERIES]
     for hit in chain.from_iterable(found):
-        for name in ("index_version", *ADDED):
+        for name in ("index_version", "score", *ADDED):
             hit.pop(name, None)
         for name in ("outdated", "pinned"):
             hit["retrieval"].pop(name, None)

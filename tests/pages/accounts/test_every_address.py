@@ -185,7 +185,7 @@ def test_pages_carry_no_inline_script_or_style_and_load_nothing_from_elsewhere(o
     for page in ("/w/one/search?q=deploy", "/w/one/upload", "/w/one/settings", "/missing"):
         text = inside.get(page, follow=True).content.decode()
         assert not re.search(r'<style|\sstyle=|\son\w+=|javascript:|<script(?! (type="module" )?src=)', text)
-        assert all(address.startswith("/") for address in re.findall(r'(?:src|action)="([^"]*)"', text))
+        assert all(address.startswith("/") for address in re.findall(r'\b(?:src|action)="([^"]*)"', text))
 
 
 def test_files_of_the_pages_are_served(client, db):
