@@ -48,10 +48,10 @@ class NearestSentences:
         None if there is none, or more than the budget has left; or without vectors of words.
         """
         spans = list(_sentence_spans(text))
-        if len(spans) > self._budget or self._asked is None:
+        if len(spans) > self._budget or self._query_words is None:
             return None
         self._budget -= len(spans)
-        asked, weights = self._asked
+        asked, weights = self._query_words
         nearest, best = None, -np.inf
         for start, end in spans:
             words = self._word_vectors(text[start:end])
@@ -64,7 +64,7 @@ class NearestSentences:
         return nearest
 
     @cached_property
-    def _asked(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def _query_words(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the words of the query as vectors of length 1, and their weights: rarer ones are longer."""
         try:
             words = self._word_vectors(self._query)

@@ -28,7 +28,7 @@ def shelf(workspace):
     return {row.path[0]: row for row in Document.objects.in_workspace(workspace)}
 
 
-def shown(client, at=START):
+def names_by_list(client, at=START):
     """Return the names of the documents in each list, by its label."""
     lists = client.get(at).context["lists"]
     return {str(label): "".join(row.path[0] for row, _ in rows) for label, rows in lists}
@@ -51,15 +51,15 @@ def hide_board(workspace):
 def test_documents_are_listed_that_one_opened_last_whoever_else_uses_the_browser(visitor, workspace, shelf):
     for name in "abcb":
         open_document(visitor, shelf[name])
-    assert shown(visitor)[LABELS[RECENT]] == "bca"
+    assert names_by_list(visitor)[LABELS[RECENT]] == "bca"
 
     owner = workspace.memberships.get().user
     visitor.force_login(make_member(workspace, "bob@example.org"))
-    assert LABELS[RECENT] not in shown(visitor)
+    assert LABELS[RECENT] not in names_by_list(visitor)
     open_document(visitor, shelf["d"])
-    assert shown(visitor)[LABELS[RECENT]] == "d"
+    assert names_by_list(visitor)[LABELS[RECENT]] == "d"
     visitor.force_login(owner)
-    assert LABELS[RECENT] not in shown(visitor)
+    assert LABELS[RECENT] not in names_by_list(visitor)
 
 
 def test_documents_of_another_workspace_are_listed_there_alone(visitor, member, other_workspace, shelf):
@@ -68,8 +68,8 @@ def test_documents_of_another_workspace_are_listed_there_alone(visitor, member, 
     open_document(visitor, elsewhere, "secrets")
     open_document(visitor, shelf["a"])
 
-    assert shown(visitor)[LABELS[RECENT]] == "a"
-    assert shown(visitor, "/w/secrets/search")[LABELS[RECENT]] == "x"
+    assert names_by_list(visitor)[LABELS[RECENT]] == "a"
+    assert names_by_list(visitor, "/w/secrets/search")[LABELS[RECENT]] == "x"
     recent = visitor.get("/workspaces").context["recent"]
     assert [document.path for document, _, _ in recent] == ["a.md", "x.md"]
 
@@ -77,7 +77,7 @@ def test_documents_of_another_workspace_are_listed_there_alone(visitor, member, 
 def test_cookie_that_was_changed_is_ignored(visitor, shelf):
     open_document(visitor, shelf["a"])
     visitor.cookies["kebab_recent"] = shelf["b"].doc_id.hex + visitor.cookies["kebab_recent"].value[32:]
-    assert LABELS[RECENT] not in shown(visitor)
+    assert LABELS[RECENT] not in names_by_list(visitor)
 
 
 def test_own_bookmarks_and_what_several_people_bookmarked_are_listed(visitor, member, shelf):
@@ -87,13 +87,13 @@ def test_own_bookmarks_and_what_several_people_bookmarked_are_listed(visitor, me
     bookmark(shelf["c"], "user:0", "user:1", me)
     bookmark(shelf["d"], "user:0")
 
-    lists = shown(visitor)
+    lists = names_by_list(visitor)
     assert (lists[LABELS[MARKED]], lists[LABELS[POPULAR]], lists[LABELS[NEW]]) == ("ca", "cb", "abcd")
 
 
 def test_dates_to_come_are_not_new(visitor, shelf):
     Document.objects.filter(pk=shelf["b"].pk).update(dated_at=timezone.now() + timedelta(days=9))
-    assert shown(visitor)[LABELS[NEW]] == "acd"
+    assert names_by_list(visitor)[LABELS[NEW]] == "acd"
 
 
 def test_documents_that_one_may_no_longer_read_are_on_no_list(visitor, member, workspace, shelf):
@@ -102,7 +102,7 @@ def test_documents_that_one_may_no_longer_read_are_on_no_list(visitor, member, w
         bookmark(shelf[name], "user:0", "user:1", f"user:{member.pk}")
     hide_board(workspace)
 
-    assert shown(visitor) == dict(zip(LABELS, ("b", "b", "ab", "b"), strict=True))
+    assert names_by_list(visitor) == dict(zip(LABELS, ("b", "b", "ab", "b"), strict=True))
 
 
 def test_own_saved_searches_are_links(visitor, member, workspace, shelf):

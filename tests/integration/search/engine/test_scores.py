@@ -141,3 +141,16 @@ def test_threshold_keeps_the_same_hits_with_words_as_with_vectors_too(filled):
         kept = {hit.doc_path for hit in hits if hit.score >= 0.5}
         assert "0.md" in kept
         assert kept.isdisjoint({"2.md", "3.md"})
+
+
+def test_hit_without_a_vector_is_scored_by_its_words(workspace):
+    write(workspace, "faq.md", "How much annual leave do I have?")
+    sync(workspace)
+    embed(workspace)
+    write(workspace, "new.md", "The lighthouse keeper paints the northern buoy.")
+    sync(workspace)
+    lexical, hybrid = (
+        {hit.doc_path: hit.score for hit in ask(workspace, "lighthouse keeper", mode).hits}["new.md"]
+        for mode in (Mode.LEXICAL, Mode.HYBRID)
+    )
+    assert lexical == hybrid > 0.5
